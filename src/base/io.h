@@ -1,0 +1,40 @@
+/* io.h -- whole files in, whole files out.
+ *
+ * A file is replaced by one rename: temporary beside it, fsync, rename, fsync
+ * of the folder.  Until the rename the old file is untouched; a failed write
+ * leaves no temporary behind.
+ */
+#ifndef IO_H
+#define IO_H
+
+#include "base/status.h"
+
+typedef struct bytes {
+    unsigned char *data;
+    size_t         len, cap;
+} bytes;
+
+void bytes_free(bytes *b);                                  /* and zeroes *b */
+VT_MUST_CHECK vt_status bytes_append(bytes *b, const void *data, size_t n, vt_error *err);
+VT_PRINTF(3, 4) VT_MUST_CHECK
+vt_status bytes_printf(bytes *b, vt_error *err, const char *format, ...);
+
+/* Reads a regular file (or a pipe) whole; refuses a folder by name. `limit` is
+ * the most bytes it may have. */
+VT_MUST_CHECK vt_status io_read(bytes *out, const char *path, size_t limit, vt_error *err);
+VT_MUST_CHECK vt_status io_replace(const char *path, const void *data, size_t n, vt_error *err);
+/* Several pieces one after the other into one file. */
+typedef struct io_piece { const void *data; size_t n; } io_piece;
+VT_MUST_CHECK vt_status io_replace_pieces(const char *path, const io_piece *pieces,
+                                          size_t count, vt_error *err);
+/* Makes a folder and its parents; fine when it is there. */
+VT_MUST_CHECK vt_status io_mkdir(const char *path, vt_error *err);
+/* Joins into a new string (free it), NULL without memory. */
+char *io_join(const char *folder, const char *name);
+
+/* Lower-case hex of SHA-256, 64 characters and a NUL. */
+void sha256_hex(char out[65], const void *data, size_t n);
+/* The same of several pieces. */
+void sha256_hex_pieces(char out[65], const io_piece *pieces, size_t count);
+
+#endif

@@ -1,0 +1,94 @@
+/* ops.h -- the table of float32 kernels that a trained model runs on.
+ *
+ * Three roles: the definition (ref.h's float compilation, the text to read),
+ * the portable fast kernel, and the fast kernel of an instruction set.
+ * ops_pick() fills a table with the portable ones, then overrides them by what
+ * the processor can do.  Each takes a team of threads first (NULL: the caller
+ * alone) and means exactly what the definition of the same name means: shapes,
+ * argument order, what is written, what is added to.
+ *
+ * Results depend on the shape alone, never on the team's size.  No kernel
+ * allocates: scratch memory comes from the team, which was made with at least
+ * ops_scratch() of the sizes in use.
+ */
+#ifndef OPS_H
+#define OPS_H
+
+#include <stdbool.h>
+#include "base/threads.h"
+
+typedef struct ops {
+    const char *name;                       /* "portable", "avx2", "avx512" */
+
+    /* x = wte[token] + wpe[P + t], (B, T, C) */
+    void (*embedding_forward)(team *, float *out, const int *tokens,
+                              const float *wte, const float *wpe,
+                              int B, int T, int P, int C);
+    void (*embedding_backward)(team *, float *dwte, float *dwpe,
+                               const float *dout, const int *tokens,
+                               int B, int T, int P, int C);
+
+    void (*layernorm_forward)(team *, float *out, float *mean, float *rstd,
+                              const float *x, const float *w, const float *b,
+                              int N, int C);
+    void (*layernorm_backward)(team *, float *dx, float *dw, float *db,
+                               const float *dout, const float *x, const float *w,
+                               const float *mean, const float *rstd, int N, int C);
+
+    /* out = x W + bias, W (C, OC); bias, dbias may be NULL. */
+    void (*linear_forward)(team *, float *out, const float *x, const float *w,
+                           const float *bias, int N, int C, int OC);
+    void (*linear_backward)(team *, float *dx, float *dw, float *dbias,
+                            const float *dout, const float *x, const float *w,
+                            int N, int C, int OC);
+
+    /* Causal attention, no stage stored: lse[b,h,t] = log sum_u exp(scaled)
+     * takes the place of the four (T, S) stages.  Rows of q are at
+     * q + (b*T + t)*ldq + h*HS, rows of k and v at k + (b*S + u)*ldkv + h*HS,
+     * so that q, k, v may lie inside one (B, T, 3C) tensor or in a cache of
+     * which S rows are in use (B = 1).  out and dout are (B, T, NH*HS). */
+    void (*attention_forward)(team *, float *out, float *lse,
+                              const float *q, size_t ldq,
+                              const float *k, const float *v, size_t ldkv,
+                              int B, int T, int P, int NH, int HS);
+    /* Adds into dq (rows like q), dk, dv (rows like k). */
+    void (*attention_backward)(team *, float *dq, float *dk, float *dv,
+                               const float *dout, const float *out, const float *lse,
+                               const float *q, size_t ldq,
+                               const float *k, const float *v, size_t ldkv,
+                               int B, int T, int P, int NH, int HS);
+
+    void (*gelu_forward)(team *, float *out, const float *x, size_t n);
+    void (*gelu_backward)(team *, float *dx, const float *dout, const float *x, size_t n);
+
+    void (*residual_forward)(team *, float *out, const float *a, const float *b, size_t n);
+    void (*residual_backward)(team *, float *da, float *db, const float *dout, size_t n);
+
+    /* loss of softmax(logits / temperature); an ignored target (VT_IGNORE) has
+     * loss 0 and gradient 0. */
+    void (*crossentropy_forward)(team *, float *loss, float *lse,
+                                 const float *logits, const int *target,
+                                 float temperature, int N, int V);
+    void (*crossentropy_backward)(team *, float *dlogits, const float *dloss,
+                                  const float *lse, const float *logits,
+                                  const int *target, float temperature, int N, int V);
+
+    /* Sum of squares in double of n floats (scaled so that it cannot overflow:
+     * a float's square fits a double); NaN or Inf shows in the result. */
+    double (*sum_squares)(team *, const float *x, size_t n);
+    /* One AdamW step t (from 1), gradients first multiplied by `clip`. */
+    void (*adamw)(team *, float *w, float *m, float *v, const float *g, size_t n,
+                  float clip, float lr, float beta1, float beta2, float eps,
+                  float decay, int t);
+} ops;
+
+typedef struct ops_sizes { int B, T, P, C, NH, HS, FF, V; } ops_sizes;
+
+/* Scratch that a team needs for every kernel at these sizes. */
+void ops_scratch(const ops_sizes *z, size_t *worker_bytes, size_t *shared_bytes);
+
+/* The best table for this processor, or the one named ("portable", "avx2",
+ * "avx512"); NULL when it is unknown or the processor cannot run it. */
+const ops *ops_pick(const char *isa);
+
+#endif

@@ -1,0 +1,22 @@
+# tests.cmake -- every tests/test_NAME.c is a program of cmocka tests that
+# speaks TAP; ./test runs them all and counts.
+pkg_check_modules(CMOCKA IMPORTED_TARGET cmocka)
+if(NOT CMOCKA_FOUND)
+  message(STATUS "cmocka is missing: no tests are built (./test installs it)")
+  return()
+endif()
+pkg_check_modules(MPFR REQUIRED IMPORTED_TARGET mpfr)
+pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
+
+add_library(test_support STATIC tests/support.c)
+target_link_libraries(test_support PUBLIC vitrine PkgConfig::CMOCKA PkgConfig::MPFR PkgConfig::PCRE2)
+target_compile_definitions(test_support PUBLIC
+  VT_GOLDEN="${CMAKE_SOURCE_DIR}/tests/golden" VT_SOURCE="${CMAKE_SOURCE_DIR}")
+
+file(GLOB programs CONFIGURE_DEPENDS tests/test_*.c)
+foreach(path ${programs})
+  get_filename_component(name ${path} NAME_WE)
+  add_executable(${name} ${path})
+  target_link_libraries(${name} PRIVATE test_support)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+endforeach()
