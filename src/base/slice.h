@@ -1,0 +1,12 @@
+/* slice.h -- bytes that belong to somebody else: a document, a field, a word. */
+#ifndef SLICE_H
+#define SLICE_H
+
+#include <stddef.h>
+
+typedef struct slice {
+    const char *at;     /* not ended by a NUL; may hold any byte */
+    size_t      len;
+} slice;
+
+#endif
