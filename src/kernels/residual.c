@@ -4,7 +4,6 @@
  *  da[i] += dy[i]                                                   (res.da)
  *  db[i] += dy[i]                                                   (res.db)
  */
-#include <stddef.h>
 #include "ref.h"
 
 void REF(residual_forward)(scalar *out, const scalar *a, const scalar *b, size_t n)
