@@ -1,0 +1,48 @@
+/* ops.c -- picks the table of kernels.  See ops.h. */
+#include "kernels/ops.h"
+
+#include <string.h>
+#include "kernels/fast.h"
+
+/* Whether this processor (and its system) can run the set.  The flags are
+ * those that CMakeLists.txt compiles it with. */
+static bool can_run(const fast_set *s)
+{
+#ifdef VT_X86
+    if (s == &fast_set_avx2)
+        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    if (s == &fast_set_avx512)
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl")
+            && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw")
+            && __builtin_cpu_supports("fma");
+#endif
+    return s == &fast_set_portable;
+}
+
+/* Best first. */
+static const fast_set *const sets[] = {
+#ifdef VT_X86
+    &fast_set_avx512,
+    &fast_set_avx2,
+#endif
+    &fast_set_portable,
+};
+enum { SETS = sizeof sets / sizeof *sets };
+
+const ops *ops_pick(const char *isa)
+{
+    for (size_t i = 0; i < SETS; i++)
+        if ((!isa || strcmp(isa, sets[i]->table.name) == 0) && can_run(sets[i]))
+            return &sets[i]->table;
+    return NULL;
+}
+
+/* Enough for every set that this processor runs. */
+void ops_scratch(const ops_sizes *z, size_t *worker_bytes, size_t *shared_bytes)
+{
+    *worker_bytes = *shared_bytes = 0;
+    for (size_t i = 0; i < SETS; i++) {
+        if (!can_run(sets[i])) continue;
+        sets[i]->scratch(z, worker_bytes, shared_bytes);
+    }
+}

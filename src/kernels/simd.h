@@ -1,0 +1,46 @@
+/* simd.h -- the small vector vocabulary that every fast kernel is written in.
+ *
+ * A kernel is one text, compiled once for each instruction set.  It works on
+ * `vec`, VEC_LANES floats, and on nothing wider; the header below this one
+ * says what the words mean on this instruction set.  Loops step by VEC_LANES
+ * and end with vec_load_n / vec_store_n of the lanes that are left, which touch
+ * no memory beyond them.
+ *
+ *  vec_load(p)  vec_store(p, a)     VEC_LANES floats, any alignment
+ *  vec_load_n(p, n)                 the first n lanes (0 .. VEC_LANES), rest 0
+ *  vec_store_n(p, a, n)             the first n lanes, nothing else is touched
+ *  vec_zero()  vec_set1(x)          every lane
+ *  vec_add sub mul div (a, b)       correctly rounded
+ *  vec_fma(a, b, c)                 a b + c    (one rounding, but two in the
+ *  vec_fnma(a, b, c)                c - a b     portable set)
+ *  vec_max(a, b)  vec_min(a, b)     a > b ? a : b,  a < b ? a : b: where one is
+ *                                   NaN the result is b
+ *  vec_sqrt vec_abs vec_neg (a)
+ *  vec_round(a)                     to the nearest integer, ties to even;
+ *                                   |a| < 2^22
+ *  vec_scale2(a, n)                 a 2^n; n holds integers, -252 <= n <= 254
+ *  vec_lt vec_le vec_eq (a, b)      vmask; false where one is NaN
+ *  vec_select(m, a, b)              m ? a : b
+ *  vec_any(m)                       whether a lane is set
+ *  vec_sum(a)  vec_hmax(a)          over the lanes, in a fixed order: lane i
+ *                                   with i + VEC_LANES/2, then /4, ... then 1
+ *
+ *  vecd                             VEC_LANES/2 doubles
+ *  vecd_low(a)  vecd_high(a)        the lower, the upper lanes of a vec
+ *  vecd_zero add mul (a, b) fma(a, b, c) sum(a)        as above
+ *
+ * Results of one instruction set differ in the last bits from another's (the
+ * number of lanes decides the order of sums); on each they are reproducible.
+ */
+#ifndef SIMD_H
+#define SIMD_H
+
+#if defined(VT_ISA_avx512)
+#include "kernels/simd_avx512.h"
+#elif defined(VT_ISA_avx2)
+#include "kernels/simd_avx2.h"
+#else
+#include "kernels/simd_portable.h"
+#endif
+
+#endif
