@@ -9,6 +9,8 @@
 
 #include "base/status.h"
 
+/* Grows by bytes_append and bytes_printf from a zeroed one.  Once anything was
+ * appended or read, a NUL that is not counted follows data[len - 1]. */
 typedef struct bytes {
     unsigned char *data;
     size_t         len, cap;
@@ -19,9 +21,11 @@ VT_MUST_CHECK vt_status bytes_append(bytes *b, const void *data, size_t n, vt_er
 VT_PRINTF(3, 4) VT_MUST_CHECK
 vt_status bytes_printf(bytes *b, vt_error *err, const char *format, ...);
 
-/* Reads a regular file (or a pipe) whole; refuses a folder by name. `limit` is
- * the most bytes it may have. */
+/* Reads a regular file (or a pipe) whole into *out, which is overwritten (free
+ * it; zeroed on failure).  `limit` is the most bytes it may have: VT_TOO_LARGE
+ * beyond; all else is VT_IO: missing, unreadable, a folder. */
 VT_MUST_CHECK vt_status io_read(bytes *out, const char *path, size_t limit, vt_error *err);
+/* VT_IO where it fails, also where a folder or a device is at `path`. */
 VT_MUST_CHECK vt_status io_replace(const char *path, const void *data, size_t n, vt_error *err);
 /* Several pieces one after the other into one file. */
 typedef struct io_piece { const void *data; size_t n; } io_piece;

@@ -1,0 +1,129 @@
+/* cpu.c -- see cpu.h.
+ *
+ * x86: CPUID leaves 1 and 7 say what the processor has, XGETBV what the
+ * operating system saves (vector registers that it does not save are lost
+ * at any moment).  AMX also asks the kernel for permission before its first
+ * use; that is not done here.
+ *
+ * References: Intel 64 and IA-32 Architectures Software Developer's Manual,
+ * vol. 1, 14.3, 15.2-15.4; vol. 2, CPUID.
+ */
+#define _GNU_SOURCE             /* sched_getaffinity */
+#include "base/cpu.h"
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#if defined(__linux__)
+#include <sched.h>
+#endif
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+#if defined(__x86_64__)
+static bool bit(uint32_t word, int n)
+{
+    return (word >> n & 1u) != 0;
+}
+
+/* Extended control register 0: the state the operating system saves. */
+static uint32_t saved_state(void)
+{
+    uint32_t low, high;
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return low;
+}
+
+cpu_features cpu_detect(void)
+{
+    cpu_features f;
+    memset(&f, 0, sizeof f);
+    uint32_t a, b, c, d;
+    if (!__get_cpuid(1, &a, &b, &c, &d)) return f;
+    const bool fma = bit(c, 12), osxsave = bit(c, 27), avx = bit(c, 28);
+    if (!osxsave || !avx) return f;
+    const uint32_t saved = saved_state();
+    const bool ymm = (saved & 0x6u) == 0x6u;        /* SSE, AVX */
+    const bool zmm = (saved & 0xE6u) == 0xE6u;      /* and opmask, ZMM */
+    const bool tile = (saved & 0x60000u) == 0x60000u;
+    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return f;
+    f.avx2 = ymm && fma && bit(b, 5);
+    f.avx512 = zmm && fma && bit(b, 16) && bit(b, 17) && bit(b, 30) && bit(b, 31);
+    f.avx512_vnni = f.avx512 && bit(c, 11);
+    f.amx_bf16 = tile && bit(d, 22);
+    f.amx_tile = tile && bit(d, 24);
+    f.amx_int8 = tile && bit(d, 25);
+    if (a >= 1 && __get_cpuid_count(7, 1, &a, &b, &c, &d))
+        f.avx512_bf16 = f.avx512 && bit(a, 5);
+    return f;
+}
+#else
+cpu_features cpu_detect(void)
+{
+    cpu_features f;
+    memset(&f, 0, sizeof f);
+    return f;
+}
+#endif
+
+int cpu_count(void)
+{
+#if defined(__linux__)
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0)
+        return CPU_COUNT(&set);
+#endif
+#if defined(_SC_NPROCESSORS_ONLN)
+    const long n = sysconf(_SC_NPROCESSORS_ONLN);
+    if (n > 0 && n < 1 << 20) return (int)n;
+#endif
+    return 1;
+}
+
+/* The number a control-group file holds; `none` for "max" or no file. */
+static uint64_t group_limit(const char *path, uint64_t none)
+{
+    FILE *file = fopen(path, "re");
+    if (!file) return none;
+    uint64_t limit = none;
+    if (fscanf(file, "%" SCNu64, &limit) != 1 || limit == 0) limit = none;
+    fclose(file);
+    return limit;
+}
+
+size_t cpu_memory(void)
+{
+    uint64_t bytes = 0;
+#if defined(_SC_PHYS_PAGES) && defined(_SC_PAGESIZE)
+    const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    if (pages > 0 && page > 0) bytes = (uint64_t)pages * (uint64_t)page;
+#endif
+    if (bytes == 0) return 0;
+    const uint64_t v2 = group_limit("/sys/fs/cgroup/memory.max", bytes);
+    const uint64_t v1 = group_limit("/sys/fs/cgroup/memory/memory.limit_in_bytes", bytes);
+    if (v2 < bytes) bytes = v2;
+    if (v1 < bytes) bytes = v1;
+    return bytes > SIZE_MAX ? SIZE_MAX : (size_t)bytes;
+}
+
+void cpu_name(char *out, size_t size)
+{
+    if (size == 0) return;
+    snprintf(out, size, "unknown processor");
+    FILE *file = fopen("/proc/cpuinfo", "re");
+    if (!file) return;
+    char line[512];
+    while (fgets(line, sizeof line, file)) {
+        const char *colon = strchr(line, ':');
+        if (strncmp(line, "model name", 10) != 0 || !colon) continue;
+        for (colon++; *colon == ' '; colon++) { }
+        line[strcspn(line, "\n")] = 0;
+        snprintf(out, size, "%s", colon);
+        break;
+    }
+    fclose(file);
+}

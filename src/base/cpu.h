@@ -1,0 +1,30 @@
+/* cpu.h -- what the machine is: instruction sets, processors, memory.
+ *
+ * What a kernel may use is what the processor has and the operating system
+ * saves on a context switch; both are asked.
+ */
+#ifndef CPU_H
+#define CPU_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct cpu_features {
+    bool avx2;          /* AVX2 and FMA */
+    bool avx512;        /* AVX-512 F, VL, DQ, BW, and FMA */
+    bool avx512_vnni, avx512_bf16, amx_tile, amx_bf16, amx_int8;
+} cpu_features;
+
+cpu_features cpu_detect(void);
+
+/* Processors this process may run on (its affinity counts), at least 1. */
+int cpu_count(void);
+
+/* Bytes of memory the machine has, or that the process's control group
+ * allows where that is less; 0 when unknown. */
+size_t cpu_memory(void);
+
+/* The processor's name as the system gives it, cut to `size` bytes. */
+void cpu_name(char *out, size_t size);
+
+#endif

@@ -1,0 +1,285 @@
+/* io.c -- see io.h.
+ *
+ * A temporary is named PATH.tmp-PID-K and made only if no such file is there.
+ * A process killed in mid-write leaves it behind; the file at PATH is then
+ * still the old one.  A symbolic link at PATH is replaced, not followed.
+ *
+ * References: POSIX.1-2017 rename() ("if newpath names an existing file it is
+ * replaced, and a link named newpath remains visible throughout"), fsync().
+ */
+#include "base/io.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <sha2.h>
+
+void bytes_free(bytes *b)
+{
+    free(b->data);
+    memset(b, 0, sizeof *b);
+}
+
+/* Room for n more bytes and a NUL. */
+static vt_status bytes_room(bytes *b, size_t n, vt_error *err)
+{
+    size_t need;
+    if (!size_add(b->len, n, &need) || !size_add(need, 1, &need))
+        return fail(err, VT_TOO_LARGE, "a text of %zu bytes and %zu more is too large", b->len, n);
+    if (need <= b->cap) return VT_OK;
+    size_t cap = b->cap > SIZE_MAX / 2 ? need : b->cap * 2;
+    if (cap < need) cap = need;
+    if (cap < 64) cap = 64;
+    unsigned char *data = realloc(b->data, cap);
+    if (!data) return fail_memory(err, cap, "a text");
+    b->data = data;
+    b->cap = cap;
+    return VT_OK;
+}
+
+vt_status bytes_append(bytes *b, const void *data, size_t n, vt_error *err)
+{
+    const vt_status status = bytes_room(b, n, err);
+    if (status != VT_OK) return status;
+    if (n > 0) memcpy(b->data + b->len, data, n);
+    b->len += n;
+    b->data[b->len] = 0;
+    return VT_OK;
+}
+
+vt_status bytes_printf(bytes *b, vt_error *err, const char *format, ...)
+{
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    const int n = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    vt_status status = VT_OK;
+    if (n < 0) status = fail(err, VT_TOO_LARGE, "a formatted text is too large");
+    else status = bytes_room(b, (size_t)n, err);
+    if (status == VT_OK) {
+        vsnprintf((char *)b->data + b->len, (size_t)n + 1, format, again);
+        b->len += (size_t)n;
+    }
+    va_end(again);
+    return status;
+}
+
+/* The most one read or write is asked for: POSIX leaves more than SSIZE_MAX
+ * open, and Linux moves at most 2 GiB. */
+static size_t one_call(size_t n)
+{
+    const size_t most = (size_t)1 << 30;
+    return n < most ? n : most;
+}
+
+static vt_status too_long(const char *path, size_t limit, vt_error *err)
+{
+    return fail(err, VT_TOO_LARGE, "%s: the file is longer than the %zu bytes allowed here",
+                path, limit);
+}
+
+static vt_status read_all(bytes *out, int file, size_t expected, const char *path,
+                          size_t limit, vt_error *err)
+{
+    vt_status status = bytes_room(out, expected, err);
+    while (status == VT_OK) {
+        if (out->len == out->cap - 1) {         /* full: is there more? */
+            const size_t grow = out->cap < 65536 ? 65536 : out->cap;
+            status = bytes_room(out, grow, err);
+            if (status != VT_OK) break;
+        }
+        const ssize_t n = read(file, out->data + out->len, one_call(out->cap - 1 - out->len));
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return fail(err, VT_IO, "%s: cannot read: %s", path, strerror(errno));
+        if (n == 0) break;
+        out->len += (size_t)n;
+        if (out->len > limit) return too_long(path, limit, err);
+    }
+    if (status == VT_OK) out->data[out->len] = 0;
+    return status;
+}
+
+vt_status io_read(bytes *out, const char *path, size_t limit, vt_error *err)
+{
+    memset(out, 0, sizeof *out);
+    vt_status status = VT_OK;
+    int file;
+    do file = open(path, O_RDONLY | O_CLOEXEC); while (file < 0 && errno == EINTR);
+    if (file < 0) return fail(err, VT_IO, "%s: cannot open: %s", path, strerror(errno));
+    struct stat info;
+    if (fstat(file, &info) != 0) {
+        status = fail(err, VT_IO, "%s: cannot stat: %s", path, strerror(errno));
+    } else if (S_ISDIR(info.st_mode)) {
+        status = fail(err, VT_IO, "%s: is a folder, expected a file", path);
+    } else if (S_ISREG(info.st_mode) && (uintmax_t)info.st_size > limit) {
+        status = too_long(path, limit, err);
+    } else {
+        /* One byte more than the file's length: the read that ends it needs
+         * no growth. */
+        const size_t expected = S_ISREG(info.st_mode) ? (size_t)info.st_size + 1 : 65536;
+        status = read_all(out, file, expected, path, limit, err);
+    }
+    (void)close(file);
+    if (status != VT_OK) bytes_free(out);
+    return status;
+}
+
+static vt_status write_all(int file, const void *data, size_t n, const char *path, vt_error *err)
+{
+    const char *at = data;
+    while (n > 0) {
+        const ssize_t written = write(file, at, one_call(n));
+        if (written < 0 && errno == EINTR) continue;
+        if (written < 0) return fail(err, VT_IO, "%s: cannot write: %s", path, strerror(errno));
+        if (written == 0) return fail(err, VT_IO, "%s: cannot write: no progress", path);
+        at += written;
+        n -= (size_t)written;
+    }
+    return VT_OK;
+}
+
+static int sync_file(int file)
+{
+    int result;
+    do result = fsync(file); while (result != 0 && errno == EINTR);
+    return result;
+}
+
+/* Makes a rename in `path`'s folder last.  Some file systems cannot (EINVAL). */
+static vt_status sync_folder(const char *path, vt_error *err)
+{
+    const char *slash = strrchr(path, '/');
+    const size_t n = slash == path ? 1 : slash ? (size_t)(slash - path) : 0;
+    char *folder = malloc(n + 2);
+    if (!folder) return fail_memory(err, n + 2, "a path");
+    memcpy(folder, n > 0 ? path : ".", n > 0 ? n : 1);
+    folder[n > 0 ? n : 1] = 0;
+    vt_status status = VT_OK;
+    const int file = open(folder, O_RDONLY | O_CLOEXEC);
+    if (file < 0) {
+        /* A folder may be writable without being readable. */
+        if (errno != EACCES)
+            status = fail(err, VT_IO, "%s: cannot open the folder: %s", folder, strerror(errno));
+    } else {
+        if (sync_file(file) != 0 && errno != EINVAL)
+            status = fail(err, VT_IO, "%s: cannot sync the folder: %s", folder, strerror(errno));
+        (void)close(file);
+    }
+    free(folder);
+    return status;
+}
+
+/* A new file beside `path`; its name in *name (free it). */
+static vt_status open_beside(const char *path, int *file, char **name, vt_error *err)
+{
+    size_t size;
+    if (!size_add(strlen(path), 64, &size)) return fail(err, VT_TOO_LARGE, "path too long");
+    *name = malloc(size);
+    if (!*name) return fail_memory(err, size, "a path");
+    for (int k = 0; k < 100; k++) {
+        snprintf(*name, size, "%s.tmp-%ld-%d", path, (long)getpid(), k);
+        *file = open(*name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (*file >= 0) return VT_OK;
+        if (errno == EINTR) k--;
+        else if (errno != EEXIST) break;
+    }
+    const int why = errno;
+    free(*name);
+    *name = NULL;
+    return fail(err, VT_IO, "%s: cannot create a file beside it: %s", path, strerror(why));
+}
+
+vt_status io_replace_pieces(const char *path, const io_piece *pieces, size_t count, vt_error *err)
+{
+    struct stat old;
+    if (lstat(path, &old) == 0 && !S_ISREG(old.st_mode) && !S_ISLNK(old.st_mode))
+        return fail(err, VT_IO, "%s: is not a regular file and is not replaced", path);
+    int file = -1;
+    char *name = NULL;
+    vt_status status = open_beside(path, &file, &name, err);
+    if (status != VT_OK) return status;
+    for (size_t i = 0; i < count && status == VT_OK; i++)
+        status = write_all(file, pieces[i].data, pieces[i].n, path, err);
+    if (status == VT_OK && sync_file(file) != 0)
+        status = fail(err, VT_IO, "%s: cannot sync: %s", path, strerror(errno));
+    if (close(file) != 0 && status == VT_OK)
+        status = fail(err, VT_IO, "%s: cannot close: %s", path, strerror(errno));
+    if (status == VT_OK && rename(name, path) != 0)
+        status = fail(err, VT_IO, "%s: cannot rename the new file: %s", path, strerror(errno));
+    if (status != VT_OK) (void)unlink(name);
+    else status = sync_folder(path, err);
+    free(name);
+    return status;
+}
+
+vt_status io_replace(const char *path, const void *data, size_t n, vt_error *err)
+{
+    const io_piece piece = { data, n };
+    return io_replace_pieces(path, &piece, 1, err);
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+vt_status io_mkdir(const char *path, vt_error *err)
+{
+    if (path[0] == 0) return fail(err, VT_IO, "cannot make a folder without a name");
+    const size_t n = strlen(path);
+    char *part = malloc(n + 1);
+    if (!part) return fail_memory(err, n + 1, "a path");
+    memcpy(part, path, n + 1);
+    vt_status status = VT_OK;
+    for (size_t i = 1; i <= n && status == VT_OK; i++) {
+        if (path[i] != '/' && path[i] != 0) continue;
+        part[i] = 0;
+        /* EEXIST alone does not say that it is a folder; and where a parent
+         * is read-only, mkdir may say so (EROFS, EACCES) of one that is. */
+        if (mkdir(part, 0777) != 0) {
+            const int why = errno;
+            if (!is_folder(part))
+                status = fail(err, VT_IO, "%s: cannot make the folder: %s", part,
+                              why == EEXIST ? "a file of that name is there" : strerror(why));
+        }
+        part[i] = path[i];
+    }
+    free(part);
+    return status;
+}
+
+char *io_join(const char *folder, const char *name)
+{
+    const size_t a = strlen(folder), b = strlen(name);
+    const bool slash = a > 0 && folder[a - 1] != '/';
+    size_t size;
+    if (!size_add(a, b, &size) || !size_add(size, 2, &size)) return NULL;
+    char *path = malloc(size);
+    if (path) snprintf(path, size, "%s%s%s", folder, slash ? "/" : "", name);
+    return path;
+}
+
+void sha256_hex_pieces(char out[65], const io_piece *pieces, size_t count)
+{
+    SHA2_CTX context;
+    SHA256Init(&context);
+    for (size_t i = 0; i < count; i++)
+        if (pieces[i].n > 0) SHA256Update(&context, pieces[i].data, pieces[i].n);
+    uint8_t digest[SHA256_DIGEST_LENGTH];
+    SHA256Final(digest, &context);
+    for (size_t i = 0; i < sizeof digest; i++) snprintf(out + 2 * i, 3, "%02x", digest[i]);
+}
+
+void sha256_hex(char out[65], const void *data, size_t n)
+{
+    const io_piece piece = { data, n };
+    sha256_hex_pieces(out, &piece, 1);
+}

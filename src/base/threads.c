@@ -1,0 +1,307 @@
+/* threads.c -- see threads.h.
+ *
+ * A launch costs well under a microsecond for the caller while the workers
+ * still look out for it, and a wake-up of the system where they sleep.
+ *
+ * A launch is `n` tasks.  Whoever is free takes the next number from the
+ * ticket; the caller takes numbers too and waits until all n are finished, not
+ * until all workers have come: one that wakes late finds nothing left.
+ *
+ * The ticket holds (launch, next number), so that a late worker can not take a
+ * number of one launch with the task of another.  The caller closes the
+ * ticket before it changes task, context and n, and opens it afterwards:
+ *
+ *     caller                          worker
+ *     ticket = (g+1, closed)          t = ticket
+ *     task, context, n = ...          read task, context, n
+ *     ticket = (g+1, 0)               ticket: t -> t + 1, only if still t
+ *
+ * If a worker read anything new, the ticket it read before is gone and the
+ * exchange fails; if the exchange succeeds for a number below n, the launch
+ * can not end before that worker has finished.  All of these are atomic, with
+ * sequential consistency; one exchange per task is no cost worth less proof.
+ *
+ * Sleeping: a worker announces itself in `sleepers` and then looks at the
+ * launch number; the caller raises the launch number and then looks at
+ * `sleepers`.  One of the two sees the other.  The same between the last
+ * worker to finish and a waiting caller.
+ */
+#include "base/threads.h"
+#include "base/arena.h"
+#include "base/cpu.h"
+#include <assert.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_THREADS = 1024 };
+static const uint64_t CLOSED = UINT32_MAX;  /* as a number: none is left */
+
+typedef struct member {
+    team     *team;
+    int       worker;
+    pthread_t thread;
+} member;
+
+struct team {
+    int      threads, started;      /* started: threads to join */
+    int      spin;                  /* looks before it sleeps */
+    member  *members;
+    arena    memory;
+    char   **scratch;
+    char    *shared;
+    size_t   worker_bytes, shared_bytes;
+
+    pthread_mutex_t lock;
+    pthread_cond_t  start, done;
+    bool            has_lock, has_start, has_done;
+
+    _Atomic(team_task *) task;
+    _Atomic(void *)      context;
+    atomic_size_t        n, first;  /* task numbers first .. first + n-1 */
+    _Atomic uint64_t     ticket;    /* launch << 32 | next number */
+    atomic_size_t        finished;
+    _Atomic uint32_t     launch;
+    atomic_int           sleepers;
+    atomic_bool          waiting, quit, running;
+};
+
+static void relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#endif
+}
+
+/* Takes numbers until none is left. */
+static void take_tasks(team *t, int worker)
+{
+    for (;;) {
+        uint64_t seen = atomic_load(&t->ticket);
+        team_task *task = atomic_load(&t->task);
+        void *context = atomic_load(&t->context);
+        const size_t n = atomic_load(&t->n), first = atomic_load(&t->first);
+        const uint64_t number = seen & UINT32_MAX;
+        if (number >= n) {
+            /* n may be of a launch that is just being made: only a ticket
+             * that has not changed says that there is nothing. */
+            if (atomic_load(&t->ticket) == seen) return;
+            continue;
+        }
+        if (!atomic_compare_exchange_strong(&t->ticket, &seen, seen + 1)) continue;
+        task(context, first + (size_t)number, worker);
+        if (atomic_fetch_add(&t->finished, 1) + 1 == n && atomic_load(&t->waiting)) {
+            pthread_mutex_lock(&t->lock);
+            pthread_cond_signal(&t->done);
+            pthread_mutex_unlock(&t->lock);
+        }
+    }
+}
+
+/* Returns when the launch number is no longer `seen`, with the new one. */
+static uint32_t next_launch(team *t, uint32_t seen)
+{
+    for (int i = 0; i < t->spin; i++) {
+        const uint32_t now = atomic_load(&t->launch);
+        if (now != seen) return now;
+        relax();
+    }
+    pthread_mutex_lock(&t->lock);
+    atomic_fetch_add(&t->sleepers, 1);
+    while (atomic_load(&t->launch) == seen) pthread_cond_wait(&t->start, &t->lock);
+    atomic_fetch_sub(&t->sleepers, 1);
+    pthread_mutex_unlock(&t->lock);
+    return atomic_load(&t->launch);
+}
+
+static void *worker_main(void *argument)
+{
+    member *m = argument;
+    uint32_t seen = 0;
+    for (;;) {
+        seen = next_launch(m->team, seen);
+        if (atomic_load(&m->team->quit)) return NULL;
+        take_tasks(m->team, m->worker);
+    }
+}
+
+static void wake(team *t, size_t wanted)
+{
+    if (atomic_load(&t->sleepers) == 0) return;
+    pthread_mutex_lock(&t->lock);
+    const int asleep = atomic_load(&t->sleepers);
+    if (wanted >= (size_t)asleep) {
+        pthread_cond_broadcast(&t->start);
+    } else {
+        for (size_t i = 0; i < wanted; i++) pthread_cond_signal(&t->start);
+    }
+    pthread_mutex_unlock(&t->lock);
+}
+
+static void wait_finished(team *t, size_t n)
+{
+    for (int i = 0; i < t->spin; i++) {
+        if (atomic_load(&t->finished) == n) return;
+        relax();
+    }
+    pthread_mutex_lock(&t->lock);
+    atomic_store(&t->waiting, true);
+    while (atomic_load(&t->finished) != n) pthread_cond_wait(&t->done, &t->lock);
+    atomic_store(&t->waiting, false);
+    pthread_mutex_unlock(&t->lock);
+}
+
+/* One launch of 2 .. 2^32 - 2 tasks from number `first` on. */
+static void launch(team *t, size_t first, size_t n, team_task *task, void *context)
+{
+    const uint32_t number = atomic_load(&t->launch) + 1;
+    atomic_store(&t->ticket, (uint64_t)number << 32 | CLOSED);
+    atomic_store(&t->finished, 0);
+    atomic_store(&t->task, task);
+    atomic_store(&t->context, context);
+    atomic_store(&t->n, n);
+    atomic_store(&t->first, first);
+    atomic_store(&t->ticket, (uint64_t)number << 32);
+    atomic_store(&t->launch, number);
+    wake(t, n - 1);
+    take_tasks(t, 0);
+    wait_finished(t, n);
+}
+
+void team_run(team *t, size_t n, team_task *task, void *context)
+{
+    if (!t || t->threads == 1 || n <= 1) {
+        for (size_t i = 0; i < n; i++) task(context, i, 0);
+        return;
+    }
+    const bool nested = atomic_exchange(&t->running, true);
+    assert(!nested);
+    (void)nested;
+    const size_t most = (size_t)(CLOSED - 1);
+    for (size_t first = 0; first < n; ) {
+        const size_t part = n - first < most ? n - first : most;
+        launch(t, first, part, task, context);
+        first += part;
+    }
+    atomic_store(&t->running, false);
+}
+
+/* Signals are the caller's: a worker blocks them all. */
+static vt_status start_workers(team *t, vt_error *err)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int failed = 0;
+    while (failed == 0 && t->started < t->threads - 1) {
+        member *m = &t->members[t->started];
+        m->team = t;
+        m->worker = t->started + 1;
+        failed = pthread_create(&m->thread, NULL, worker_main, m);
+        if (failed == 0) t->started++;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (failed != 0)
+        return fail(err, VT_TOO_LARGE, "cannot start thread %d of %d: %s",
+                    t->started + 2, t->threads, strerror(failed));
+    return VT_OK;
+}
+
+static vt_status team_memory(team *t, vt_error *err)
+{
+    const size_t threads = (size_t)t->threads;
+    const size_t piece = arena_piece(t->worker_bytes), shared = arena_piece(t->shared_bytes);
+    size_t size;
+    if (piece < t->worker_bytes || shared < t->shared_bytes || !size_mul(piece, threads, &size) ||
+        !size_add(size, shared, &size))
+        return fail(err, VT_TOO_LARGE, "scratch of %zu bytes for each of %d threads and %zu "
+                    "for all is too large", t->worker_bytes, t->threads, t->shared_bytes);
+    const vt_status status = arena_new(&t->memory, size, "scratch memory", err);
+    if (status != VT_OK) return status;
+    for (size_t i = 0; i < threads; i++) t->scratch[i] = arena_take(&t->memory, t->worker_bytes);
+    t->shared = arena_take(&t->memory, t->shared_bytes);
+    return VT_OK;
+}
+
+vt_status team_new(team **out, int threads, size_t worker_bytes, size_t shared_bytes,
+                   vt_error *err)
+{
+    *out = NULL;
+    if (threads < 1 || threads > MAX_THREADS)
+        return fail(err, VT_USAGE, "%d threads: expected 1 to %d", threads, MAX_THREADS);
+    team *t = calloc(1, sizeof *t);
+    if (!t) return fail_memory(err, sizeof *t, "a team of threads");
+    t->threads = threads;
+    t->worker_bytes = worker_bytes;
+    t->shared_bytes = shared_bytes;
+    /* Looking out pays only where every thread has a processor of its own:
+     * about 30 microseconds of it, more than the gap between two kernels. */
+    t->spin = threads <= cpu_count() ? 1000 : 0;
+    vt_status status = VT_OK;
+    t->members = calloc((size_t)threads, sizeof *t->members);
+    t->scratch = calloc((size_t)threads, sizeof *t->scratch);
+    if (!t->members || !t->scratch) {
+        status = fail_memory(err, (size_t)threads * sizeof *t->members, "a team of threads");
+        goto done;
+    }
+    if ((status = team_memory(t, err)) != VT_OK) goto done;
+    t->has_lock = pthread_mutex_init(&t->lock, NULL) == 0;
+    t->has_start = pthread_cond_init(&t->start, NULL) == 0;
+    t->has_done = pthread_cond_init(&t->done, NULL) == 0;
+    if (!t->has_lock || !t->has_start || !t->has_done)
+        status = fail(err, VT_TOO_LARGE, "cannot make a lock for %d threads", threads);
+    else
+        status = start_workers(t, err);
+done:
+    if (status != VT_OK) team_free(t);
+    else *out = t;
+    return status;
+}
+
+void team_free(team *t)
+{
+    if (!t) return;
+    if (t->started > 0) {
+        pthread_mutex_lock(&t->lock);
+        atomic_store(&t->quit, true);
+        atomic_fetch_add(&t->launch, 1);
+        pthread_cond_broadcast(&t->start);
+        pthread_mutex_unlock(&t->lock);
+    }
+    for (int i = 0; i < t->started; i++) pthread_join(t->members[i].thread, NULL);
+    if (t->has_lock) pthread_mutex_destroy(&t->lock);
+    if (t->has_start) pthread_cond_destroy(&t->start);
+    if (t->has_done) pthread_cond_destroy(&t->done);
+    arena_free(&t->memory);
+    free(t->scratch);
+    free(t->members);
+    free(t);
+}
+
+int team_size(const team *t)
+{
+    return t ? t->threads : 1;
+}
+
+void *team_scratch(team *t, int worker)
+{
+    return t && worker >= 0 && worker < t->threads ? t->scratch[worker] : NULL;
+}
+
+size_t team_scratch_bytes(const team *t)
+{
+    return t ? t->worker_bytes : 0;
+}
+
+void *team_shared(team *t)
+{
+    return t ? t->shared : NULL;
+}
+
+size_t team_shared_bytes(const team *t)
+{
+    return t ? t->shared_bytes : 0;
+}
