@@ -32,8 +32,9 @@ static inline vec vec_sqrt(vec a)               { return _mm512_sqrt_ps(a); }
 static inline vec vec_abs(vec a)                { return _mm512_andnot_ps(_mm512_set1_ps(-0.0f), a); }
 static inline vec vec_neg(vec a)                { return _mm512_xor_ps(_mm512_set1_ps(-0.0f), a); }
 static inline vec vec_round(vec a)
-{
-    return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+{   /* the form without a mask is a macro that -Wconversion refuses at -O0 */
+    return _mm512_maskz_roundscale_ps(vec_first(16), a,
+                                      _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
 static inline vec vec_scale2(vec a, vec n)      { return _mm512_scalef_ps(a, n); }
 
