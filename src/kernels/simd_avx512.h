@@ -31,10 +31,12 @@ static inline vec vec_min(vec a, vec b)         { return _mm512_min_ps(a, b); }
 static inline vec vec_sqrt(vec a)               { return _mm512_sqrt_ps(a); }
 static inline vec vec_abs(vec a)                { return _mm512_andnot_ps(_mm512_set1_ps(-0.0f), a); }
 static inline vec vec_neg(vec a)                { return _mm512_xor_ps(_mm512_set1_ps(-0.0f), a); }
+/* As in simd_portable.h: gcc's roundscale is a macro that -Wconversion refuses
+ * at -O0. */
 static inline vec vec_round(vec a)
-{   /* the form without a mask is a macro that -Wconversion refuses at -O0 */
-    return _mm512_maskz_roundscale_ps(vec_first(16), a,
-                                      _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+{
+    const vec big = _mm512_set1_ps(12582912.0f);
+    return _mm512_sub_ps(_mm512_add_ps(a, big), big);
 }
 static inline vec vec_scale2(vec a, vec n)      { return _mm512_scalef_ps(a, n); }
 
