@@ -10,3 +10,18 @@ add_custom_target(version_h
   BYPRODUCTS ${CMAKE_BINARY_DIR}/generated/version.h
   COMMENT "version.h")
 add_custom_target(generated DEPENDS version_h)
+
+# unicode_classes.inc: letters, numbers and spaces, from Debian's unicode-data.
+# The package says which version of Unicode a build speaks; WebAssembly's build
+# uses the same file.
+set(VITRINE_UNICODE /usr/share/unicode/UnicodeData.txt CACHE FILEPATH
+    "UnicodeData.txt (package unicode-data)")
+set(unicode_classes ${CMAKE_BINARY_DIR}/generated/unicode_classes.inc)
+add_custom_command(OUTPUT ${unicode_classes}
+  COMMAND awk -f ${CMAKE_SOURCE_DIR}/tools/unicode_classes.awk ${VITRINE_UNICODE}
+          > ${unicode_classes}.new
+  COMMAND ${CMAKE_COMMAND} -E rename ${unicode_classes}.new ${unicode_classes}
+  DEPENDS ${CMAKE_SOURCE_DIR}/tools/unicode_classes.awk ${VITRINE_UNICODE}
+  COMMENT "unicode_classes.inc")
+add_custom_target(unicode_classes DEPENDS ${unicode_classes})
+add_dependencies(generated unicode_classes)
