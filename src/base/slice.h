@@ -5,8 +5,8 @@
 #include <stddef.h>
 
 typedef struct slice {
-    const char *at;     /* not ended by a NUL; may hold any byte */
-    size_t      len;
+    const unsigned char *data;      /* not ended by a NUL; may hold any byte */
+    size_t               len;
 } slice;
 
 #endif

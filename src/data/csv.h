@@ -15,7 +15,7 @@
 
 typedef struct csv {
     const char *name;       /* of the file, for messages; borrowed */
-    char       *data;       /* borrowed; doubled quotes are undone in place */
+    unsigned char *data;    /* borrowed; doubled quotes are undone in place */
     size_t      len, pos;   /* pos: the next record's first byte */
     size_t      record;     /* first byte of the record in `fields` */
     slice      *header;     /* the columns' names, and how many there are */
@@ -26,8 +26,8 @@ typedef struct csv {
 /* Starts at data[0 .. len-1], which the reader changes and which must outlive
  * every field; removes a byte order mark, then reads the header.  VT_BAD_INPUT
  * where the text is empty or the header is malformed. */
-VT_MUST_CHECK vt_status csv_open(csv *c, char *data, size_t len, const char *name,
-                                 vt_error *err);
+VT_MUST_CHECK vt_status csv_open(csv *c, unsigned char *data, size_t len,
+                                 const char *name, vt_error *err);
 void csv_close(csv *c);         /* also of a zeroed csv */
 
 /* Index of the column of that name; the error lists the columns there are. */

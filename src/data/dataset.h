@@ -35,7 +35,7 @@ typedef struct dataset {
 /* Encodes each document alone, ends it with <|endoftext|>, joins them. */
 VT_MUST_CHECK vt_status dataset_encode(dataset *d, const corpus *c,
                                        const dataset_split *s, const struct bpe *t,
-                                       team *team, vt_error *err);
+                                       team *crew, vt_error *err);
 void dataset_free(dataset *d);
 
 /* Windows of seq inputs and as many targets in n tokens: starts 0, stride,

@@ -18,6 +18,7 @@
 #define BPE_H
 
 #include "base/io.h"
+#include "base/slice.h"
 #include "base/threads.h"
 
 /* The spelling of the special token. */
@@ -25,7 +26,7 @@
 
 typedef struct bpe bpe;
 
-typedef struct bpe_text { const unsigned char *data; size_t len; } bpe_text;
+typedef slice bpe_text;
 
 typedef struct bpe_ids { int *data; size_t len, cap; } bpe_ids;     /* growable */
 void bpe_ids_free(bpe_ids *ids);                            /* and zeroes *ids */
