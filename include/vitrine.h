@@ -1,5 +1,14 @@
 /* vitrine.h -- the public API of libvitrine, and its manual.
  *
+ *     vt_train       trains a GPT on a corpus and keeps its checkpoint
+ *     vt_model_open  reads a checkpoint; vt_model_close releases it
+ *     vt_generate    continues a prompt
+ *     vt_check       proves the gradients of a model by complex step
+ *     vt_tokenize    text to token ids; vt_piece: an id's bytes
+ *     vt_info        what a checkpoint is
+ *
+ * Link with libvitrine.a, jansson, libmd, zlib, pthread and libm.
+ *
  * Every fallible function returns a vt_status and, where the caller passes a
  * vt_error, writes one line that says what was wrong, where, and what was
  * expected.  The library never prints, exits, or reads the environment.
@@ -7,8 +16,13 @@
 #ifndef VITRINE_H
 #define VITRINE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 #if defined(__GNUC__)
 #define VT_MUST_CHECK __attribute__((warn_unused_result))
@@ -37,5 +51,236 @@ typedef struct vt_error {
 
 /* The target that cross-entropy does not count. */
 #define VT_IGNORE (-1)
+
+/* ---- versions ---------------------------------------------------------- */
+
+typedef struct vt_version_info {
+    const char *version;        /* "0.1.0" */
+    const char *commit;         /* of the sources; "-modified" where they differ */
+    const char *build;          /* compiler, its version, the kind of build */
+    const char *isa;            /* kernels that this processor gets by default */
+} vt_version_info;
+
+vt_version_info vt_version(void);
+
+/* ---- training ---------------------------------------------------------- */
+
+/* Everything a run is determined by.  vt_train_preset() fills it; change what
+ * should differ.  Strings are the caller's and must outlive the call. */
+typedef struct vt_train_options {
+    const char *preset;         /* its name, for the manifest */
+    /* corpus */
+    const char *data;           /* path; .csv is read as CSV, all else as text */
+    const char *column;         /* CSV: the column with the text */
+    size_t      max_rows;       /* CSV: 0 = all */
+    /* model; the vocabulary is 256 + merges + 1 */
+    int  layers, d_model, heads, ff, context;
+    bool tied;                  /* the head is the token embedding */
+    const char *init;           /* "xavier" or "gpt2" */
+    const char *activation;     /* "gelu_new" (the tanh form); others are refused */
+    int  merges;
+    /* batches */
+    int  seq;                   /* tokens of a window, at most context */
+    int  stride;                /* between the starts of windows; 0 = seq */
+    int  batch;                 /* windows of a micro-batch */
+    int  accumulate;            /* micro-batches of a step */
+    /* schedule: `steps` wins over `epochs` where it is above 0 */
+    long long steps;
+    int    epochs;
+    double lr, lr_min;
+    long long warmup;
+    /* AdamW (Loshchilov, Hutter 2019) */
+    double beta1, beta2, eps, decay, clip;
+    uint64_t seed;
+    /* the run */
+    long long eval_every;       /* steps between validations; 0 = at the end */
+    long long save_every;       /* steps between saves; 0 = at the end */
+    int  threads;               /* 0 = all cores; results do not depend on it */
+    const char *isa;            /* kernels: NULL = the best */
+    const char *out;            /* the checkpoint's folder */
+    long long stop_at;          /* save and end at this step; 0 = run through */
+    bool resume;                /* go on from the checkpoint in `out` */
+    bool reschedule;            /* with resume: another `steps` is meant */
+} vt_train_options;
+
+/* "tiny" (the teaching configuration) or "default".  VT_USAGE for another. */
+VT_MUST_CHECK vt_status vt_train_preset(vt_train_options *o, const char *name, vt_error *err);
+
+/* What is known before the first step. */
+typedef struct vt_train_start {
+    size_t documents, train_tokens, val_tokens, windows, parameters;
+    int    vocabulary, merges;      /* merges: fewer than asked for where no
+                                       pair occurs twice */
+    long long first_step, steps;    /* first_step > 0 after resume */
+    int    threads;
+    const char *isa;
+    char   corpus_sha256[65];
+    double bigram_loss, bigram_k;   /* best add-k bigram on the validation tokens */
+    size_t memory_bytes;            /* of all blocks */
+    const char *decay_groups;       /* one line a group: which tensors, how many */
+} vt_train_start;
+
+typedef struct vt_train_step {
+    long long step, steps;          /* steps done, of */
+    double loss;                    /* nats per token of this step's batch */
+    double val_loss;                /* NaN where it was not measured */
+    double lr, grad_norm;
+    double tokens_per_s, seconds, seconds_left;
+} vt_train_step;
+
+typedef struct vt_train_result {
+    long long step, steps;
+    double loss, val_loss;          /* of the last step; NaN: none */
+    double bigram_loss, bigram_k;
+    double tokens_per_s;            /* median over steps, after the first tenth */
+    double seconds;
+    size_t parameters;
+    bool   finished, interrupted;   /* not both; neither after stop_at */
+    char   state_sha256[65], model_sha256[65];
+} vt_train_result;
+
+/* Any member may be NULL.  on_step returning true asks to save and stop. */
+typedef struct vt_train_events {
+    void *context;
+    void (*on_note)(void *context, const char *line);       /* what it is doing */
+    void (*on_start)(void *context, const vt_train_start *start);
+    bool (*on_step)(void *context, const vt_train_step *step);
+} vt_train_events;
+
+/* Trains and leaves in o->out: state.safetensors (the checkpoint),
+ * model.safetensors, config.json, tokenizer.json, manifest.json and
+ * metrics.jsonl (docs/formats.md).  An old checkpoint there is refused unless
+ * `resume` is set.  A resumed run ends with the bits of an uninterrupted one.
+ * VT_NAN: a step had NaN or Inf; it was not taken, the last save stays.
+ * VT_INTERRUPTED after on_step asked to stop: state was saved. */
+VT_MUST_CHECK vt_status vt_train(const vt_train_options *o, const vt_train_events *events,
+                                 vt_train_result *result, vt_error *err);
+
+/* ---- models ------------------------------------------------------------ */
+
+typedef struct vt_model vt_model;
+
+/* Reads a folder that vt_train wrote, or one with model.safetensors,
+ * config.json and tokenizer.json in Hugging Face's GPT-2 formats.
+ * threads: 0 = all cores; isa: NULL = the best kernels of this processor. */
+VT_MUST_CHECK vt_status vt_model_open(vt_model **out, const char *folder, int threads,
+                                      const char *isa, vt_error *err);
+void vt_model_close(vt_model *m);       /* also NULL */
+
+typedef struct vt_info_data {
+    int    layers, d_model, heads, ff, context, vocabulary, merges, seq;
+    bool   tied;
+    size_t parameters, tensors;
+    long long step, steps;          /* -1: not known (a foreign checkpoint) */
+    uint64_t seed;
+    const char *isa;                /* kernels in use */
+    int    threads;
+    const char *activation;
+    char   corpus_sha256[65], tokenizer_sha256[65], state_sha256[65];   /* "" unknown */
+} vt_info_data;
+
+void vt_info(const vt_model *m, vt_info_data *out);
+
+typedef struct vt_tensor_info {
+    const char *name, *file_name;   /* the model's; valid while it is open */
+    int    rows, cols;              /* rows 1 and is_vector: rank 1 */
+    bool   is_vector, decay;
+    size_t count;
+} vt_tensor_info;
+
+/* Tensor i of 0 .. vt_info_data.tensors - 1, in the order of tensors.def. */
+vt_tensor_info vt_tensor(const vt_model *m, size_t i);
+
+/* ---- tokens ------------------------------------------------------------ */
+
+/* Token ids of n bytes of text, which never become a special token.  *ids is
+ * allocated: free() it. */
+VT_MUST_CHECK vt_status vt_tokenize(const vt_model *m, const void *text, size_t n,
+                                    int **ids, size_t *count, vt_error *err);
+/* The bytes of a token (not ended by NUL), NULL for an id that is none. */
+const unsigned char *vt_piece(const vt_model *m, int id, size_t *length);
+
+/* ---- generation -------------------------------------------------------- */
+
+typedef struct vt_generate_options {
+    const char *prompt;
+    size_t   prompt_length;         /* bytes */
+    int      max_tokens;            /* per sample */
+    double   temperature;           /* 0 = the most probable token */
+    int      top_k;                 /* 0 = off */
+    double   top_p;                 /* 1 = off */
+    uint64_t seed;
+    int      samples;
+} vt_generate_options;
+
+/* max_tokens 50, temperature 0.8, top_k 0, top_p 0.9, seed 42, 1 sample. */
+void vt_generate_defaults(vt_generate_options *o);
+
+/* Whole characters of the continuation as they are decided (the prompt is not
+ * repeated); bytes that are no UTF-8 become U+FFFD.  Returning true stops. */
+typedef bool vt_text_sink(void *context, int sample, const char *text, size_t n);
+
+/* Ends a sample at max_tokens or at <|endoftext|>.  An empty prompt starts
+ * after <|endoftext|>.  Each token beyond the window that the model was trained
+ * on comes from a fresh forward pass over the last window.  *tokens (may be
+ * NULL) is the number drawn in all. */
+VT_MUST_CHECK vt_status vt_generate(vt_model *m, const vt_generate_options *o,
+                                    vt_text_sink *sink, void *context,
+                                    size_t *tokens, vt_error *err);
+
+/* ---- proof ------------------------------------------------------------- */
+
+typedef struct vt_check_options {
+    bool     every;                 /* every entry, not `entries` of each tensor */
+    int      entries;
+    int      batch, seq;            /* of the first validation window */
+    uint64_t seed;                  /* of the direction and the entries */
+} vt_check_options;
+
+/* 64 entries of each tensor, batch 2, seq 8, seed 42. */
+void vt_check_defaults(vt_check_options *o);
+
+typedef struct vt_check_row {
+    const char *name;               /* the tensor */
+    size_t compared, of;
+    double worst;                   /* largest |found - expected| / tensor's largest
+                                       gradient, definitions against complex step */
+    double budget_used;             /* largest error as a share of its bound */
+    double fast_budget_used;        /* the fast float kernels' gradient likewise,
+                                       against the definitions in double */
+    size_t worst_entry;
+    double expected, found;         /* there */
+    bool   pass;
+} vt_check_row;
+
+typedef struct vt_check_report {
+    bool   pass;
+    size_t compared, of;            /* entries, over all tensors */
+    double worst;                   /* over all tensors */
+    double loss;                    /* of the window, double */
+    double direction_expected, direction_found, direction_budget_used;
+    int    batch, seq;
+    uint64_t seed;
+    const char *isa;
+    vt_check_row *rows;             /* vt_check_free() */
+    size_t nrows;
+} vt_check_report;
+
+/* Called now and then with entries compared so far; true stops (VT_INTERRUPTED). */
+typedef bool vt_check_progress(void *context, size_t done, size_t of);
+
+/* Compares the hand-written gradient (definitions, double) with the complex
+ * step derivative (h = 1e-30; Squire, Trapp 1998) of the same definitions along
+ * one random Rademacher direction over all parameters and entry by entry, and
+ * the fast kernels' float gradient with the definitions'.  VT_CHECK_FAILED when
+ * any differs by more than its bound; the report is filled either way. */
+VT_MUST_CHECK vt_status vt_check(vt_model *m, const vt_check_options *o,
+                                 vt_check_progress *progress, void *context,
+                                 vt_check_report *report, vt_error *err);
+void vt_check_free(vt_check_report *report);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -1,2 +1,420 @@
-/* gpt.c -- the wiring. */
-typedef int vt_gpt_is_not_empty;
+/* gpt.c -- the wiring of a GPT: which kernel feeds which, forward and backward.
+ *
+ *   x      = wte[token] + wpe[position]
+ *   x      = x + attproj(attention(qkv(layernorm(x))))       L times,
+ *   x      = x + fcproj(gelu(fc(layernorm(x))))              pre-norm blocks
+ *   logits = head(layernorm(x))                              head: no bias
+ *   loss   = cross-entropy(logits, next token)
+ *
+ * One text for four compilations: the definitions in float, double and double
+ * complex, and the fast float kernels (VT_FAST).  What differs between them is
+ * how a kernel is called (CALL), and attention: the definition keeps its five
+ * stages and wants q, k, v apart, the fast kernel reads them where they lie in
+ * qkv and keeps one log-sum-exp a row.
+ *
+ * A tied head is wte transposed: prepare() writes it, backward adds its
+ * gradient back transposed.  A cache holds keys and values of earlier
+ * positions; only attention knows of it.
+ *
+ * Nothing here allocates or fails: sizes and token ids were checked before.
+ *
+ * Radford et al., "Language models are unsupervised multitask learners" (2019):
+ * the architecture.  Press, Wolf, "Using the output embedding to improve
+ * language models" (2017): the tied head.
+ */
+#include <limits.h>
+#include <string.h>
+#include "kernels/ref.h"
+#include "kernels/definitions.h"
+#include "model/gpt.h"
+
+#if   VT_FAST
+#define GPT(name) gpt_##name##_fast
+#define CALL(name, ...) m->kernels->name(m->team, __VA_ARGS__)
+#else
+#define CALL(name, ...) REF(name)(__VA_ARGS__)
+#if   VT_SCALAR == 32
+#define GPT(name) gpt_##name##_f32
+#elif VT_SCALAR == 64
+#define GPT(name) gpt_##name##_f64
+#elif VT_SCALAR == 128
+#define GPT(name) gpt_##name##_c128
+#endif
+#endif
+
+/* ---- parameters by name ------------------------------------------------ */
+
+/* Pointers into one block of parameters or of their gradients.  They are not
+ * const so that one struct serves both; forward only reads through them. */
+typedef struct layer_view {
+#define LAYER(name, file, rows, cols, start, decay, transposed) scalar *name;
+#include "model/tensors.def"
+} layer_view;
+
+typedef struct model_view {
+    scalar *layers;
+    size_t layer_size;
+#define TENSOR(name, file, rows, cols, start, decay, transposed) scalar *name;
+#define LAST(name, file, rows, cols, start, decay, transposed) scalar *name;
+#define HEAD(name, file, rows, cols, start, decay, transposed) scalar *name;
+#include "model/tensors.def"
+} model_view;
+
+static layer_view view_layer(const model_view *p, const gpt_config *z, int l)
+{
+    const size_t C = (size_t)z->C, FF = (size_t)z->FF;
+    scalar *at = p->layers + (size_t)l * p->layer_size;
+    layer_view v;
+#define LAYER(name, file, rows, cols, start, decay, transposed) \
+    v.name = at; at += (rows) * (cols);
+#include "model/tensors.def"
+    return v;
+}
+
+static model_view view_model(const scalar *block, const gpt_config *z)
+{
+    const size_t C = (size_t)z->C, FF = (size_t)z->FF, T = (size_t)z->T, V = (size_t)z->V;
+    scalar *at = (scalar *)(uintptr_t)block;
+    model_view v = { .layer_size = 0 };
+#define TENSOR(name, file, rows, cols, start, decay, transposed) \
+    v.name = at; at += (rows) * (cols);
+#include "model/tensors.def"
+    v.layers = at;
+#define LAYER(name, file, rows, cols, start, decay, transposed) \
+    v.layer_size += (rows) * (cols);
+#include "model/tensors.def"
+    at += (size_t)z->L * v.layer_size;
+#define LAST(name, file, rows, cols, start, decay, transposed) \
+    v.name = at; at += (rows) * (cols);
+#include "model/tensors.def"
+    v.headw = z->tied ? NULL : at;
+    return v;
+}
+
+/* ---- activations in one block ------------------------------------------ */
+
+typedef struct plan {
+    char  *base;            /* NULL: only count */
+    size_t used;
+    bool   overflow;
+} plan;
+
+static void *piece(plan *p, size_t size, size_t a, size_t b, size_t c, size_t d)
+{
+    size_t n = size;
+    if (!size_mul(n, a, &n) || !size_mul(n, b, &n) || !size_mul(n, c, &n) ||
+        !size_mul(n, d, &n) || n > SIZE_MAX - 64) {
+        p->overflow = true;
+        return NULL;
+    }
+    n = (n + 63) / 64 * 64;
+    void *at = p->base ? p->base + p->used : NULL;
+    if (!size_add(p->used, n, &p->used)) p->overflow = true;
+    return at;
+}
+
+static scalar *take(plan *p, size_t a, size_t b, size_t c, size_t d)
+{
+    return piece(p, sizeof(scalar), a, b, c, d);
+}
+
+static void place_layer(GPT(layer_acts) *a, plan *p, const gpt_config *z,
+                        size_t B, size_t T, size_t S)
+{
+    const size_t N = B * T, C = (size_t)z->C, FF = (size_t)z->FF, NH = (size_t)z->NH;
+    a->ln1      = take(p, N, C, 1, 1);
+    a->ln1_mean = take(p, N, 1, 1, 1);
+    a->ln1_rstd = take(p, N, 1, 1, 1);
+    a->qkv      = take(p, N, 3, C, 1);
+#if VT_FAST
+    (void)S;
+    a->lse      = take(p, N, NH, 1, 1);
+#else
+    a->q        = take(p, N, C, 1, 1);
+    a->k        = take(p, N, C, 1, 1);
+    a->v        = take(p, N, C, 1, 1);
+    a->scores   = take(p, B, NH, T, S);
+    a->scaled   = take(p, B, NH, T, S);
+    a->masked   = take(p, B, NH, T, S);
+    a->att      = take(p, B, NH, T, S);
+#endif
+    a->values   = take(p, N, C, 1, 1);
+    a->attproj  = take(p, N, C, 1, 1);
+    a->res1     = take(p, N, C, 1, 1);
+    a->ln2      = take(p, N, C, 1, 1);
+    a->ln2_mean = take(p, N, 1, 1, 1);
+    a->ln2_rstd = take(p, N, 1, 1, 1);
+    a->fc       = take(p, N, FF, 1, 1);
+    a->gelu     = take(p, N, FF, 1, 1);
+    a->fcproj   = take(p, N, C, 1, 1);
+    a->res2     = take(p, N, C, 1, 1);
+}
+
+static void place_back(GPT(back) *g, plan *p, const gpt_config *z,
+                       size_t B, size_t T, size_t S)
+{
+    const size_t N = B * T, C = (size_t)z->C, FF = (size_t)z->FF, V = (size_t)z->V;
+    g->dlogits = take(p, N, V, 1, 1);
+    g->dres    = take(p, N, C, 1, 1);
+    g->dres_in = take(p, N, C, 1, 1);
+    g->dbranch = take(p, N, C, 1, 1);
+    g->dln     = take(p, N, C, 1, 1);
+    g->dfc     = take(p, N, FF, 1, 1);
+    g->dgelu   = take(p, N, FF, 1, 1);
+    g->dvalues = take(p, N, C, 1, 1);
+    g->dqkv    = take(p, N, 3, C, 1);
+#if VT_FAST
+    (void)S;
+#else
+    const size_t NH = (size_t)z->NH;
+    g->dq      = take(p, N, C, 1, 1);
+    g->dk      = take(p, N, C, 1, 1);
+    g->dv      = take(p, N, C, 1, 1);
+    g->da      = take(p, B, NH, T, S);
+    g->ds      = take(p, B, NH, T, S);
+#endif
+    if (z->tied) g->dhead = take(p, C, V, 1, 1);
+}
+
+static void place(GPT(acts) *a, plan *p, const gpt_config *z, int B_, int T_, int S_,
+                  bool backward)
+{
+    const size_t B = (size_t)B_, T = (size_t)T_, S = (size_t)S_, N = B * T;
+    const size_t C = (size_t)z->C, V = (size_t)z->V;
+    if (N > INT_MAX || N > INT_MAX / (size_t)z->NH) p->overflow = true;  /* kernels' N */
+    memset(a, 0, sizeof *a);
+    a->layers   = piece(p, sizeof *a->layers, (size_t)z->L, 1, 1, 1);
+    a->embedded = take(p, N, C, 1, 1);
+    for (int l = 0; l < z->L; l++) {
+        GPT(layer_acts) layer = { 0 };
+        place_layer(&layer, p, z, B, T, S);
+        if (a->layers) a->layers[l] = layer;
+    }
+    a->lnf      = take(p, N, C, 1, 1);
+    a->lnf_mean = take(p, N, 1, 1, 1);
+    a->lnf_rstd = take(p, N, 1, 1, 1);
+    a->logits   = take(p, N, V, 1, 1);
+    a->loss     = take(p, N, 1, 1, 1);
+    a->lse      = take(p, N, 1, 1, 1);
+    if (backward) place_back(&a->back, p, z, B, T, S);
+}
+
+size_t GPT(acts_bytes)(const gpt_config *z, int B, int T, int S, bool backward)
+{
+    GPT(acts) a;
+    plan p = { 0 };
+    place(&a, &p, z, B, T, S, backward);
+    return p.overflow ? SIZE_MAX : p.used;
+}
+
+void GPT(acts_place)(GPT(acts) *a, void *block, const gpt_config *z,
+                     int B, int T, int S, bool backward)
+{
+    plan p = { .base = block };
+    place(a, &p, z, B, T, S, backward);
+}
+
+/* ---- forward ----------------------------------------------------------- */
+
+void GPT(prepare)(const GPT(model) *m)
+{
+    if (!m->z.tied) return;
+    const size_t C = (size_t)m->z.C, V = (size_t)m->z.V;
+    const scalar *wte = view_model(m->params, &m->z).wte;
+    for (size_t v = 0; v < V; v++)
+        for (size_t i = 0; i < C; i++) m->head[i * V + v] = wte[v * C + i];
+}
+
+/* Keys and values of these rows, where attention reads them: rows P .. P+N-1 of
+ * the cache, or of the layer's own k and v (P = 0). */
+static void store_keys(scalar *k, scalar *v, const scalar *qkv, size_t P, size_t N, size_t C)
+{
+    for (size_t n = 0; n < N; n++) {
+        memcpy(k + (P + n) * C, qkv + n * 3 * C + C,     C * sizeof *k);
+        memcpy(v + (P + n) * C, qkv + n * 3 * C + 2 * C, C * sizeof *v);
+    }
+}
+
+static void attend_forward(const GPT(model) *m, GPT(layer_acts) *a, GPT(cache) *cache,
+                           int l, int B, int T)
+{
+    const int NH = m->z.NH, HS = m->z.C / NH, P = cache ? cache->length : 0;
+    const size_t C = (size_t)m->z.C, N = (size_t)B * (size_t)T;
+    const size_t rows = (size_t)l * (size_t)m->z.T * C;      /* this layer's part */
+    scalar *k = cache ? cache->k + rows : a->k, *v = cache ? cache->v + rows : a->v;
+#if VT_FAST
+    if (cache) {
+        store_keys(k, v, a->qkv, (size_t)P, N, C);
+        m->kernels->attention_forward(m->team, a->values, a->lse, a->qkv, 3 * C,
+                                      k, v, C, B, T, P, NH, HS);
+    } else {
+        m->kernels->attention_forward(m->team, a->values, a->lse, a->qkv, 3 * C,
+                                      a->qkv + C, a->qkv + 2 * C, 3 * C, B, T, P, NH, HS);
+    }
+#else
+    for (size_t n = 0; n < N; n++) memcpy(a->q + n * C, a->qkv + n * 3 * C, C * sizeof *a->q);
+    store_keys(k, v, a->qkv, (size_t)P, N, C);
+    REF(attention_forward)(a->values, a->scores, a->scaled, a->masked, a->att,
+                           a->q, k, v, B, T, P, NH, HS);
+#endif
+}
+
+void GPT(forward)(const GPT(model) *m, GPT(acts) *a, const int *tokens,
+                  GPT(cache) *cache, int B, int T)
+{
+    const gpt_config *z = &m->z;
+    const model_view p = view_model(m->params, z);
+    const int N = B * T, C = z->C, FF = z->FF, P = cache ? cache->length : 0;
+    const size_t NC = (size_t)N * (size_t)C;
+    const scalar *x = a->embedded;
+
+    CALL(embedding_forward, a->embedded, tokens, p.wte, p.wpe, B, T, P, C);
+    for (int l = 0; l < z->L; l++) {
+        GPT(layer_acts) *h = &a->layers[l];
+        const layer_view w = view_layer(&p, z, l);
+        CALL(layernorm_forward, h->ln1, h->ln1_mean, h->ln1_rstd, x, w.ln1w, w.ln1b, N, C);
+        CALL(linear_forward, h->qkv, h->ln1, w.qkvw, w.qkvb, N, C, 3 * C);
+        attend_forward(m, h, cache, l, B, T);
+        CALL(linear_forward, h->attproj, h->values, w.attprojw, w.attprojb, N, C, C);
+        CALL(residual_forward, h->res1, x, h->attproj, NC);
+        CALL(layernorm_forward, h->ln2, h->ln2_mean, h->ln2_rstd, h->res1, w.ln2w, w.ln2b, N, C);
+        CALL(linear_forward, h->fc, h->ln2, w.fcw, w.fcb, N, C, FF);
+        CALL(gelu_forward, h->gelu, h->fc, (size_t)N * (size_t)FF);
+        CALL(linear_forward, h->fcproj, h->gelu, w.fcprojw, w.fcprojb, N, FF, C);
+        CALL(residual_forward, h->res2, h->res1, h->fcproj, NC);
+        x = h->res2;
+    }
+    CALL(layernorm_forward, a->lnf, a->lnf_mean, a->lnf_rstd, x, p.lnfw, p.lnfb, N, C);
+    CALL(linear_forward, a->logits, a->lnf, z->tied ? m->head : p.headw, NULL, N, C, z->V);
+    if (cache) cache->length += T;
+}
+
+void GPT(loss)(const GPT(model) *m, GPT(acts) *a, const int *targets,
+               scalar temperature, int B, int T)
+{
+    CALL(crossentropy_forward, a->loss, a->lse, a->logits, targets, temperature,
+         B * T, m->z.V);
+}
+
+/* ---- backward ---------------------------------------------------------- */
+
+#if VT_FAST
+enum { CLEAR_CHUNK = 1 << 16 };
+typedef struct clearing { scalar *p; size_t n; } clearing;
+
+static void clear_chunk(void *context, size_t i, int worker)
+{
+    const clearing *c = context;
+    const size_t begin = i * CLEAR_CHUNK;
+    const size_t n = c->n - begin < CLEAR_CHUNK ? c->n - begin : CLEAR_CHUNK;
+    (void)worker;
+    memset(c->p + begin, 0, n * sizeof *c->p);
+}
+
+/* Backward kernels add; what they add into starts at 0. */
+static void clear(const GPT(model) *m, scalar *p, size_t n)
+{
+    clearing c = { p, n };
+    team_run(m->team, (n + CLEAR_CHUNK - 1) / CLEAR_CHUNK, clear_chunk, &c);
+}
+#else
+static void clear(const GPT(model) *m, scalar *p, size_t n)
+{
+    (void)m;
+    for (size_t i = 0; i < n; i++) p[i] = 0;
+}
+#endif
+
+/* dvalues -> dqkv */
+static void attend_backward(const GPT(model) *m, const GPT(layer_acts) *a, GPT(back) *g,
+                            int B, int T)
+{
+    const int NH = m->z.NH, HS = m->z.C / NH;
+    const size_t C = (size_t)m->z.C, N = (size_t)B * (size_t)T;
+    clear(m, g->dqkv, N * 3 * C);
+#if VT_FAST
+    m->kernels->attention_backward(m->team, g->dqkv, g->dqkv + C, g->dqkv + 2 * C,
+                                   g->dvalues, a->values, a->lse, a->qkv, 3 * C,
+                                   a->qkv + C, a->qkv + 2 * C, 3 * C, B, T, 0, NH, HS);
+#else
+    clear(m, g->dq, N * C);
+    clear(m, g->dk, N * C);
+    clear(m, g->dv, N * C);
+    REF(attention_backward)(g->dq, g->dk, g->dv, g->da, g->ds, g->dvalues, a->att,
+                            a->q, a->k, a->v, B, T, 0, NH, HS);
+    for (size_t n = 0; n < N; n++) {
+        memcpy(g->dqkv + n * 3 * C,         g->dq + n * C, C * sizeof *g->dq);
+        memcpy(g->dqkv + n * 3 * C + C,     g->dk + n * C, C * sizeof *g->dk);
+        memcpy(g->dqkv + n * 3 * C + 2 * C, g->dv + n * C, C * sizeof *g->dv);
+    }
+#endif
+}
+
+/* g->dres is the gradient at the layer's output; it becomes the one at its
+ * input x. */
+static void layer_backward(const GPT(model) *m, const GPT(layer_acts) *h, GPT(back) *g,
+                           const layer_view *w, const layer_view *d, const scalar *x,
+                           int B, int T)
+{
+    const int N = B * T, C = m->z.C, FF = m->z.FF;
+    const size_t NC = (size_t)N * (size_t)C, NF = (size_t)N * (size_t)FF;
+    scalar *swap;
+
+    clear(m, g->dres_in, NC);
+    clear(m, g->dbranch, NC);
+    CALL(residual_backward, g->dres_in, g->dbranch, g->dres, NC);
+    clear(m, g->dgelu, NF);
+    CALL(linear_backward, g->dgelu, d->fcprojw, d->fcprojb, g->dbranch, h->gelu, w->fcprojw,
+         N, FF, C);
+    clear(m, g->dfc, NF);
+    CALL(gelu_backward, g->dfc, g->dgelu, h->fc, NF);
+    clear(m, g->dln, NC);
+    CALL(linear_backward, g->dln, d->fcw, d->fcb, g->dfc, h->ln2, w->fcw, N, C, FF);
+    CALL(layernorm_backward, g->dres_in, d->ln2w, d->ln2b, g->dln, h->res1, w->ln2w,
+         h->ln2_mean, h->ln2_rstd, N, C);
+
+    swap = g->dres; g->dres = g->dres_in; g->dres_in = swap;   /* now at res1 */
+    clear(m, g->dres_in, NC);
+    clear(m, g->dbranch, NC);
+    CALL(residual_backward, g->dres_in, g->dbranch, g->dres, NC);
+    clear(m, g->dvalues, NC);
+    CALL(linear_backward, g->dvalues, d->attprojw, d->attprojb, g->dbranch, h->values,
+         w->attprojw, N, C, C);
+    attend_backward(m, h, g, B, T);
+    clear(m, g->dln, NC);
+    CALL(linear_backward, g->dln, d->qkvw, d->qkvb, g->dqkv, h->ln1, w->qkvw, N, C, 3 * C);
+    CALL(layernorm_backward, g->dres_in, d->ln1w, d->ln1b, g->dln, x, w->ln1w,
+         h->ln1_mean, h->ln1_rstd, N, C);
+    swap = g->dres; g->dres = g->dres_in; g->dres_in = swap;   /* now at x */
+}
+
+void GPT(backward)(const GPT(model) *m, GPT(acts) *a, scalar *grads, const int *tokens,
+                   const int *targets, const scalar *dloss, int B, int T)
+{
+    const gpt_config *z = &m->z;
+    const model_view p = view_model(m->params, z), d = view_model(grads, z);
+    const int N = B * T, C = z->C;
+    const size_t NC = (size_t)N * (size_t)C, CV = (size_t)C * (size_t)z->V;
+    GPT(back) *g = &a->back;
+    const scalar *last = a->layers[z->L - 1].res2;
+
+    clear(m, g->dlogits, (size_t)N * (size_t)z->V);
+    CALL(crossentropy_backward, g->dlogits, dloss, a->lse, a->logits, targets, 1, N, z->V);
+    if (z->tied) clear(m, g->dhead, CV);
+    clear(m, g->dln, NC);
+    CALL(linear_backward, g->dln, z->tied ? g->dhead : d.headw, NULL, g->dlogits, a->lnf,
+         z->tied ? m->head : p.headw, N, C, z->V);
+    if (z->tied)                        /* the head's part of wte's gradient */
+        for (size_t v = 0; v < (size_t)z->V; v++)
+            for (size_t i = 0; i < (size_t)C; i++)
+                d.wte[v * (size_t)C + i] += g->dhead[i * (size_t)z->V + v];
+    clear(m, g->dres, NC);
+    CALL(layernorm_backward, g->dres, d.lnfw, d.lnfb, g->dln, last, p.lnfw,
+         a->lnf_mean, a->lnf_rstd, N, C);
+    for (int l = z->L - 1; l >= 0; l--) {
+        const layer_view w = view_layer(&p, z, l), dw = view_layer(&d, z, l);
+        const scalar *x = l ? a->layers[l - 1].res2 : a->embedded;
+        layer_backward(m, &a->layers[l], g, &w, &dw, x, B, T);
+    }
+    CALL(embedding_backward, d.wte, d.wpe, g->dres, tokens, B, T, 0, C);
+}

@@ -1,0 +1,144 @@
+/* config.c -- see config.h. */
+#include "model/config.h"
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "base/rng.h"
+
+vt_status gpt_config_check(const gpt_config *z, vt_error *err)
+{
+    const struct { const char *option; int value; } sizes[] = {
+        { "--layers", z->L },   { "--d-model", z->C }, { "--heads", z->NH },
+        { "--ff", z->FF },      { "--context", z->T }, { "vocabulary", z->V },
+    };
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        if (sizes[i].value < 1)
+            return fail(err, VT_USAGE, "%s %d: expected at least 1",
+                        sizes[i].option, sizes[i].value);
+    if (z->C % z->NH != 0)
+        return fail(err, VT_USAGE, "--heads %d does not divide --d-model %d: "
+                    "each head takes an equal share of the channels", z->NH, z->C);
+    /* 3 C, and the rows times columns of every matrix, must be sizes. */
+    size_t total = 0, layer = 0, n;
+    const size_t C = (size_t)z->C, FF = (size_t)z->FF;
+    const bool fits =
+        z->C <= INT_MAX / 3 &&
+        size_mul(C, 4 * C + 2 * FF + 16, &layer) && size_mul(layer, (size_t)z->L, &total) &&
+        size_mul(2 * (size_t)z->V + (size_t)z->T + 2, C, &n) && size_add(total, n, &total) &&
+        total <= SIZE_MAX / 64;
+    if (!fits)
+        return fail(err, VT_TOO_LARGE, "the model's size overflows: --layers %d --d-model %d "
+                    "--ff %d --context %d, vocabulary %d", z->L, z->C, z->FF, z->T, z->V);
+    return VT_OK;
+}
+
+static const char *const init_names[] = { "xavier", "gpt2" };
+
+vt_status gpt_init_named(enum gpt_init *out, const char *name, vt_error *err)
+{
+    for (int i = 0; i < 2; i++)
+        if (strcmp(name, init_names[i]) == 0) {
+            *out = (enum gpt_init)i;
+            return VT_OK;
+        }
+    return fail(err, VT_USAGE, "--init %s: expected xavier or gpt2", name);
+}
+
+const char *gpt_init_name(enum gpt_init init)
+{
+    return init_names[init];
+}
+
+/* Where the list is being written: NULL only counts. */
+typedef struct list {
+    gpt_tensor *out;
+    size_t n, offset;
+} list;
+
+static void add(list *to, const char *name, const char *file, int layer, int rows,
+                int cols, enum gpt_start start, bool decay, bool transposed)
+{
+    gpt_tensor t = { .layer = layer, .rows = rows, .cols = cols, .vector = rows == 1 &&
+                     (start == GPT_ZEROS || start == GPT_ONES), .transposed = transposed,
+                     .start = start, .decay = decay, .offset = to->offset,
+                     .count = (size_t)rows * (size_t)cols };
+    if (to->out) {
+        if (layer < 0) snprintf(t.name, sizeof t.name, "%s", name);
+        else snprintf(t.name, sizeof t.name, "h.%d.%s", layer, name);
+        const char *hole = strstr(file, "%d");
+        if (hole) snprintf(t.file, sizeof t.file, "%.*s%d%s", (int)(hole - file), file,
+                           layer, hole + 2);
+        else snprintf(t.file, sizeof t.file, "%s", file);
+        to->out[to->n] = t;
+    }
+    to->n++;
+    to->offset += t.count;
+}
+
+static void walk(list *to, const gpt_config *z)
+{
+    const int C = z->C, FF = z->FF, T = z->T, V = z->V;
+#define TENSOR(name, file, rows, cols, start, decay, transposed) \
+    add(to, #name, file, -1, rows, cols, start, decay, transposed);
+#include "model/tensors.def"
+    for (int l = 0; l < z->L; l++) {
+#define LAYER(name, file, rows, cols, start, decay, transposed) \
+        add(to, #name, file, l, rows, cols, start, decay, transposed);
+#include "model/tensors.def"
+    }
+#define LAST(name, file, rows, cols, start, decay, transposed) \
+    add(to, #name, file, -1, rows, cols, start, decay, transposed);
+#define HEAD(name, file, rows, cols, start, decay, transposed) \
+    if (!z->tied) add(to, #name, file, -1, rows, cols, start, decay, transposed);
+#include "model/tensors.def"
+}
+
+size_t gpt_tensor_count(const gpt_config *z)
+{
+    list l = { 0 };
+    walk(&l, z);
+    return l.n;
+}
+
+size_t gpt_parameter_count(const gpt_config *z)
+{
+    list l = { 0 };
+    walk(&l, z);
+    return l.offset;
+}
+
+void gpt_tensor_list(const gpt_config *z, gpt_tensor *out)
+{
+    list l = { .out = out };
+    walk(&l, z);
+}
+
+/* Fills one tensor from its own stream, so that no tensor's numbers depend on
+ * the sizes of those before it. */
+static void start_tensor(float *w, const gpt_tensor *t, const gpt_config *z,
+                         enum gpt_init init, uint64_t seed, size_t index)
+{
+    rng r;
+    rng_stream_seed(&r, seed, RNG_INIT, index);
+    const double limit = sqrt(6.0 / ((double)t->rows + (double)t->cols));
+    const double deviation = t->start == GPT_RESIDUAL_MATRIX
+                           ? 0.02 / sqrt(2.0 * (double)z->L) : 0.02;
+    for (size_t i = 0; i < t->count; i++)
+        switch (t->start) {
+        case GPT_ZEROS: w[i] = 0; break;
+        case GPT_ONES:  w[i] = 1; break;
+        case GPT_MATRIX:
+        case GPT_RESIDUAL_MATRIX:
+            w[i] = (float)(init == GPT_INIT_XAVIER ? rng_uniform(&r, -limit, limit)
+                                                   : deviation * rng_normal(&r));
+            break;
+        }
+}
+
+void gpt_initialise(float *parameters, const gpt_config *z, const gpt_tensor *tensors,
+                    size_t n, enum gpt_init init, uint64_t seed)
+{
+    for (size_t i = 0; i < n; i++)
+        start_tensor(parameters + tensors[i].offset, &tensors[i], z, init, seed, i);
+}

@@ -1,0 +1,31 @@
+/* gpt.h -- the wiring of a GPT, one text compiled four times.
+ *
+ *   gpt_NAME_f32, gpt_NAME_f64, gpt_NAME_c128   on the definitions
+ *   gpt_NAME_fast                               float32, on the fast kernels
+ *
+ * c128 (double complex) is there for complex-step differentiation.  What each
+ * function does is said in gpt_decl.h.
+ */
+#ifndef GPT_H
+#define GPT_H
+
+#include "kernels/ops.h"
+#include "model/config.h"
+
+#define GPT_SCALAR float
+#define GPT(name) gpt_##name##_f32
+#include "model/gpt_decl.h"
+
+#define GPT_SCALAR double
+#define GPT(name) gpt_##name##_f64
+#include "model/gpt_decl.h"
+
+#define GPT_SCALAR double _Complex
+#define GPT(name) gpt_##name##_c128
+#include "model/gpt_decl.h"
+
+#define GPT_SCALAR float
+#define GPT(name) gpt_##name##_fast
+#include "model/gpt_decl.h"
+
+#endif
