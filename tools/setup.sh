@@ -43,7 +43,7 @@ check=no
 if [ "${1-}" = --check ]; then check=yes; shift; fi
 [ $# -gt 0 ] || { echo "usage: tools/setup.sh [--check] build|test|torch..." >&2; exit 2; }
 for section; do
-    grep -q "^$section[[:space:]]" "$list" ||
+    grep -q "^${section}[[:space:]]" "$list" ||
         { echo "tools/setup.sh: no section '$section' in $list" >&2; exit 2; }
 done
 

@@ -1,0 +1,140 @@
+#!/bin/sh
+# runner.sh -- runs test jobs side by side and counts what they say.
+#
+# usage: tools/runner.sh LOGS < JOBS
+#
+# JOBS has one job a line:   NAME KIND SECONDS COMMAND
+#   NAME     group/name, unique; the sums are printed for each group
+#   KIND     tap: the command speaks TAP on its standard output;
+#            exit: it is one test, passed when its exit status is 0
+#   SECONDS  its time limit
+#   COMMAND  the rest of the line, for sh, in the current folder
+#
+# A program counts one failure more than it reports itself when it dies of a
+# signal, runs out of time, exits non-zero without naming a failed test, states
+# no plan, or runs another number of tests than it planned.  So nothing that
+# stops early looks like a pass.  "ok # SKIP" counts as skipped only.
+#
+# Prints one line a job, then the failures in detail, what was skipped and why,
+# sums by group, and last the line  N passed, N failed[, N skipped].
+# LOGS keeps each job's output (.out, .err) and counts (.result).
+# Exit status: 0 when something passed and nothing failed, else 1.
+set -u
+LC_ALL=C; export LC_ALL
+VITRINE_JOBS=${VITRINE_JOBS:-$(nproc)}
+
+# Counts TAP: prints "passed failed skipped problem..." .
+count_tap='
+/^1\.\.[0-9]+/ { n = $0; sub(/^1\.\./, "", n); plan += n + 0; plans++
+                 if (n + 0 == 0) skipped++ }
+/^(not )?ok([ \t]|$)/ {
+    seen++
+    if (toupper($0) ~ /# SKIP/)  skipped++      # cmocka: "not ok N # SKIP"
+    else if ($1 == "ok")         passed++
+    else                         failed++
+}
+/^Bail out!/ { problem = problem "; bailed out" }
+END {
+    if (late + 0)                problem = problem "; out of time after " late " s"
+    else if (status > 128)       problem = problem "; died of signal " (status - 128)
+    else if (status && !failed)  problem = problem "; exit status " status ", but no test says why"
+    if (!plans)                  problem = problem "; no plan"
+    else if (plan != seen)       problem = problem "; planned " plan " tests, ran " seen + 0
+    if (problem != "") failed++
+    printf "%d %d %d %s\n", passed, failed, skipped, substr(problem, 3)
+}'
+
+if [ "${1-}" = --job ]; then                    # one job, in a process of its own
+    logs=$2
+    read -r name kind limit command <<END
+$3
+END
+    file=$logs/$(printf %s "$name" | tr / -)
+    ulimit -c 0
+    began=$(date +%s.%N)
+    # In the background, so that an interrupt ends it at once; there the shell
+    # would have it ignore interrupts, which tests of interruption need.
+    env --default-signal=INT,QUIT timeout -k 3 "$limit" sh -c "$command" \
+        </dev/null >"$file.out" 2>"$file.err" &
+    pid=$!
+    trap 'kill $pid 2>/dev/null; exit 130' INT TERM
+    wait $pid
+    status=$?
+    seconds=$(echo "$began $(date +%s.%N)" | awk '{ printf "%.1f", $2 - $1 }')
+    late=0
+    case $status in
+        124) late=$limit ;;
+        137) late=$(echo "$seconds $limit" | awk '{ print ($1 >= $2) ? $2 : 0 }') ;;
+    esac
+    if [ "$kind" = tap ]; then
+        counts=$(awk -v status=$status -v late="$late" "$count_tap" "$file.out")
+    elif [ $status -eq 0 ]; then counts="1 0 0"
+    elif [ "$late" != 0 ]; then  counts="0 1 0 out of time after $late s"
+    elif [ $status -gt 128 ]; then counts="0 1 0 died of signal $((status - 128))"
+    else counts="0 1 0 exit status $status"
+    fi
+    echo "$name $seconds $counts" > "$file.result"
+    echo "$name $seconds $counts" | awk '{
+        printf "%-6s %5d passed %s %s %7.1f s  %s\n", $4 ? "FAILED" : "ok", $3,
+               $4 ? sprintf("%3d failed", $4) : "          ",
+               $5 ? sprintf("%3d skipped", $5) : "           ", $2, $1 }'
+    exit 0
+fi
+
+[ $# -eq 1 ] || { echo "usage: tools/runner.sh LOGS < JOBS" >&2; exit 2; }
+logs=$1
+mkdir -p "$logs"
+began=$(date +%s)
+trap 'exit 130' INT TERM
+
+# The longest first, as the last run knows them (unknown ones before), so that
+# no core idles at the end.
+touch "$logs/seconds"
+cat "$logs/seconds" "$logs"/*.result 2>/dev/null |
+    awk '{ old[$1] = $2 } END { print "-", 0; for (name in old) print name, old[name] }' > "$logs/seconds.new"
+mv "$logs/seconds.new" "$logs/seconds"
+rm -f "$logs"/*.result
+awk 'FNR == NR { old[$1] = $2; next }
+     NF        { print ($1 in old) ? old[$1] : 99999, $0 }' "$logs/seconds" - |
+    sort -s -k1,1nr | cut -d' ' -f2- > "$logs/jobs"
+if [ -s "$logs/jobs" ]; then
+    xargs -d '\n' -n 1 -P "$VITRINE_JOBS" sh "$0" --job "$logs" < "$logs/jobs"
+fi
+
+# Whatever left no result (killed from outside) failed.
+while read -r name kind limit command; do
+    file=$logs/$(printf %s "$name" | tr / -)
+    [ -e "$file.result" ] || echo "$name 0 0 1 0 left no result" > "$file.result"
+done < "$logs/jobs"
+
+while read -r name kind limit command; do
+    file=$logs/$(printf %s "$name" | tr / -)
+    read -r _ seconds passed failed skipped problem < "$file.result"
+    if [ "$failed" -ne 0 ]; then
+        printf '\nFAILED %s%s\n' "$name" "${problem:+: $problem}"
+        echo "  again: $command"
+        if [ "$kind" = tap ]; then              # each failed test and its comments
+            awk '/^not ok/ && toupper($0) !~ /# SKIP/ { shown = 1; print "  " $0; next }
+                 /^#/ && shown { print "  " $0; next } { shown = 0 }' "$file.out" | head -n 40
+        else
+            tail -n 20 "$file.out" | sed 's/^/  | /'
+        fi
+        if [ -n "$problem" ] && [ "$kind" = tap ]; then
+            tail -n 3 "$file.out" | sed 's/^/  | /'
+        fi
+        tail -n 25 "$file.err" | sed 's/^/  ! /'
+    fi
+    if [ "$skipped" -ne 0 ]; then
+        grep -ai '# SKIP' "$file.out" | sed "s|^|skipped: $name: |"
+    fi
+done < "$logs/jobs" 2>&1
+
+printf '\nall tests in %d s\n' $(($(date +%s) - began))
+cat "$logs"/*.result 2>/dev/null | awk '
+    { group = $1; sub(/\/.*/, "", group)
+      if (!(group in p)) names[++n] = group
+      p[group] += $3; f[group] += $4; s[group] += $5; P += $3; F += $4; S += $5 }
+    END { for (i = 1; i <= n; i++) { g = names[i]
+              printf "%-10s %6d passed %4d failed %4d skipped\n", g, p[g], f[g], s[g] }
+          printf "%d passed, %d failed%s\n", P, F, S ? sprintf(", %d skipped", S) : ""
+          exit !(P > 0 && F == 0) }'
