@@ -34,8 +34,7 @@ uint32_t rng_u32(rng *r);           /* low half of a 64-bit draw first */
 double   rng_double(rng *r);                            /* random() in [0, 1) */
 double   rng_uniform(rng *r, double low, double high);  /* uniform(low, high) */
 double   rng_normal(rng *r);                            /* standard_normal() */
-/* integers(low, high): low <= result < high, high - low < 2^32 (or any span
- * below 2^63: NumPy's 64-bit path). */
+/* integers(low, high): low <= result < high; any low < high. */
 int64_t  rng_integers(rng *r, int64_t low, int64_t high);
 /* shuffle of n size_t's in place, as Generator.shuffle of an array;
  * permutation(n) = shuffle of 0 .. n-1. */
