@@ -179,7 +179,7 @@ static void test_table(void **unused)
     (void)unused;
     static const char *const rows[] = {
         "a| | b", "a|  | b", "\n| =", " |\xC2\xA0|x", "it|'s", "it|'|S", "I|'ll| we|'ve|'d",
-        " '|s", "''|s", "don|'t|1|a", "x|1234|y", " 12|ab| 3", "a| |\n", "a|\n |\n|b", "a|   ",
+        " '|s", "''|s", "don|'t|1|a", "x|1234|y", " 12|ab| 3", "a| \n", "a|\n |\n|b", "a|   ",
         "   ", "Hello|,| world|!!", "\r\n|\r|a", " \n| a", "caf\xC3\xA9| 2\xC2\xBD", " ...|a",
         "\xE2\x80\x99|s", "a|\xE3\x80\x80|b", "a|\xE3\x80\x80| b",
         NULL

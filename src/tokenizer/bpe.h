@@ -19,6 +19,7 @@
 
 #include "base/io.h"
 #include "base/slice.h"
+#include "base/slice.h"
 #include "base/threads.h"
 
 /* The spelling of the special token. */
