@@ -62,7 +62,6 @@ void FAST(linear_forward)(team *, float *out, const float *x, const float *w,
 void FAST(linear_backward)(team *, float *dx, float *dw, float *dbias,
                            const float *dout, const float *x, const float *w,
                            int N, int C, int OC);
-void FAST(linear_scratch)(const ops_sizes *z, size_t *worker, size_t *shared);
 
 void FAST(attention_forward)(team *, float *out, float *lse,
                              const float *q, size_t ldq,

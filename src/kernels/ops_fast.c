@@ -13,6 +13,8 @@ static void scratch(const ops_sizes *z, size_t *worker, size_t *shared)
 const fast_set FAST(set) = {
     .table = {
         .name = FAST_ISA,
+        .linear_forward  = FAST(linear_forward),
+        .linear_backward = FAST(linear_backward),
     },
     .scratch = scratch,
 };

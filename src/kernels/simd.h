@@ -35,6 +35,27 @@
 #ifndef SIMD_H
 #define SIMD_H
 
+/* A function that must become part of its caller, so that its constant
+ * arguments shape the code; a loop of constant length that must become straight
+ * code, so that an array of vecs lives in registers. */
+#if defined(__clang__)
+#define VEC_INLINE static inline __attribute__((always_inline))
+#define VEC_UNROLL _Pragma("unroll")
+#elif defined(__GNUC__)
+#define VEC_INLINE static inline __attribute__((always_inline))
+#define VEC_UNROLL _Pragma("GCC unroll 16")
+#else
+#define VEC_INLINE static inline
+#define VEC_UNROLL
+#endif
+
+/* Asks for the memory at p (a hint: any address will do). */
+#if defined(__GNUC__)
+#define VEC_PREFETCH(p) __builtin_prefetch(p)
+#else
+#define VEC_PREFETCH(p) ((void)(p))
+#endif
+
 #if defined(VT_ISA_avx512)
 #include "kernels/simd_avx512.h"
 #elif defined(VT_ISA_avx2)
