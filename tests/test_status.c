@@ -21,6 +21,14 @@ static void message_is_cut_between_characters(void **state)
     assert_int_equal(fail(NULL, VT_IO, "nobody listens"), VT_IO);
 }
 
+static void a_message_is_one_line(void **state)
+{
+    (void)state;
+    vt_error err;
+    assert_int_equal(fail(&err, VT_IO, "%s: \"%s\"", "a\tb", "x\n\x1B[2J\x7F\xC3\xA9"), VT_IO);
+    assert_string_equal(err.text, "a?b: \"x??[2J?\xC3\xA9\"");
+}
+
 static void sizes_that_overflow_are_refused(void **state)
 {
     (void)state;
@@ -41,6 +49,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(message_is_cut_between_characters),
+        cmocka_unit_test(a_message_is_one_line),
         cmocka_unit_test(sizes_that_overflow_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
