@@ -194,7 +194,7 @@ size_t complex_step(c128 (*loss)(const void *), const void *context,
         }
         for (size_t i = 0; i < a->n; i++, compared++)
             assert_near_at(a->grad[i], a->start[i] + slope[i],
-                           terms * U64 * (fabs(a->start[i]) + largest), a->name, i);
+                           terms * U64 * (fabs(a->start[i]) + a->scale + largest), a->name, i);
         free(slope);
     }
     return compared;

@@ -76,10 +76,12 @@ typedef struct step_arg {
     size_t        n;
     const double *start;        /* what the gradient held before backward */
     const double *grad;         /* and after */
+    double        scale;        /* size of the terms, where they may all cancel */
 } step_arg;
 
 /* For every entry of every argument: start + Im loss(x + ih) / h == grad within
- * `terms` roundings of (|start| + the tensor's largest derivative).  h = 1e-30.
+ * `terms` roundings of (|start| + scale + the tensor's largest derivative);
+ * h = 1e-30.
  * Returns how many entries were compared. */
 size_t complex_step(c128 (*loss)(const void *), const void *context,
                     const step_arg *args, size_t nargs, double terms);

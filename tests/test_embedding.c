@@ -61,8 +61,8 @@ static void every_entry_by_complex_step(void **state)
         double *dwte = gradient(p.dwte0, NWTE), *dwpe = gradient(p.dwpe0, NWPE);
         ref_embedding_backward_f64(dwte, dwpe, p.dx, p.tokens, p.B, p.T, p.P, C);
 
-        const step_arg args[] = { { "dwte", p.wtec, NWTE, p.dwte0, dwte },
-                                  { "dwpe", p.wpec, NWPE, p.dwpe0, dwpe } };
+        const step_arg args[] = { { "dwte", p.wtec, NWTE, p.dwte0, dwte, 0 },
+                                  { "dwpe", p.wpec, NWPE, p.dwpe0, dwpe, 0 } };
         assert_int_equal(complex_step(loss, &p, args, 2, 10), NWTE + NWPE);
 
         all_same(dwte + 2 * C, p.dwte0 + 2 * C, C, "the row of an absent token");

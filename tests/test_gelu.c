@@ -73,7 +73,7 @@ static void every_entry_by_complex_step(void **state)
         ref_gelu_backward_f64(dx, dy, x, n);
 
         const struct problem p = { n, dy, input_c128(x, n), output_c128(n) };
-        const step_arg args[] = { { "dx", p.x, n, dx0, dx } };
+        const step_arg args[] = { { "dx", p.x, n, dx0, dx, 0 } };
         assert_int_equal(complex_step(loss, &p, args, 1, 60), n);
 
         /* tanh of double complex is another function of libm than tanh of

@@ -57,8 +57,8 @@ static void every_entry_by_complex_step(void **state)
         double *dx = gradient(p.dx0, p.nx), *dw = gradient(p.dw0, p.nw), *db = gradient(p.db0, p.nb);
         ref_linear_backward_f64(dx, dw, db, p.dy, p.x, p.w, p.N, p.C, p.OC);
 
-        const step_arg args[] = { { "dx", p.xc, p.nx, p.dx0, dx }, { "dw", p.wc, p.nw, p.dw0, dw },
-                                  { "db", p.bc, p.nb, p.db0, db } };
+        const step_arg args[] = { { "dx", p.xc, p.nx, p.dx0, dx, 0 }, { "dw", p.wc, p.nw, p.dw0, dw, 0 },
+                                  { "db", p.bc, p.nb, p.db0, db, 0 } };
         assert_int_equal(complex_step(loss, &p, args, 3, 20), p.nx + p.nw + p.nb);
 
         double *dx2 = gradient(p.dx0, p.nx), *dw2 = gradient(p.dw0, p.nw);

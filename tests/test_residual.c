@@ -37,7 +37,7 @@ static void every_entry_by_complex_step(void **state)
         ref_residual_backward_f64(da, db, dy, n);
 
         const struct problem p = { n, input_c128(a, n), input_c128(b, n), output_c128(n), dy };
-        const step_arg args[] = { { "da", p.a, n, da0, da }, { "db", p.b, n, db0, db } };
+        const step_arg args[] = { { "da", p.a, n, da0, da, 0 }, { "db", p.b, n, db0, db, 0 } };
         assert_int_equal(complex_step(loss, &p, args, 2, 4), 2 * n);
 
         c128 *dac = gradient_c128(da0, n), *dbc = gradient_c128(db0, n);

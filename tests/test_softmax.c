@@ -89,7 +89,7 @@ static void every_entry_by_complex_step(void **state)
         ref_softmax_backward_f64(dx, dp, p, N, V);
 
         const struct problem c = { N, V, n, dp, input_c128(x, n), output_c128(n) };
-        const step_arg args[] = { { "dx", c.x, n, dx0, dx } };
+        const step_arg args[] = { { "dx", c.x, n, dx0, dx, 0 } };
         assert_int_equal(complex_step(loss, &c, args, 1, 40), n);
 
         c128 *dxc = gradient_c128(dx0, n);
