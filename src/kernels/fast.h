@@ -47,7 +47,6 @@ void FAST(embedding_forward)(team *, float *out, const int *tokens,
 void FAST(embedding_backward)(team *, float *dwte, float *dwpe,
                               const float *dout, const int *tokens,
                               int B, int T, int P, int C);
-void FAST(embedding_scratch)(const ops_sizes *z, size_t *worker, size_t *shared);
 
 void FAST(layernorm_forward)(team *, float *out, float *mean, float *rstd,
                              const float *x, const float *w, const float *b,
@@ -91,7 +90,6 @@ double FAST(sum_squares)(team *, const float *x, size_t n);
 void   FAST(adamw)(team *, float *w, float *m, float *v, const float *g, size_t n,
                    float clip, float lr, float beta1, float beta2, float eps,
                    float decay, int t);
-void   FAST(adamw_scratch)(const ops_sizes *z, size_t *worker, size_t *shared);
 #endif
 
 #endif

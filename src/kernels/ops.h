@@ -9,7 +9,8 @@
  *
  * Results depend on the shape alone, never on the team's size.  No kernel
  * allocates: scratch memory comes from the team, which was made with at least
- * ops_scratch() of the sizes in use.
+ * ops_scratch() of the sizes in use.  layernorm_backward and attention need it,
+ * and so a team, be it of one thread.
  */
 #ifndef OPS_H
 #define OPS_H

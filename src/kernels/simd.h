@@ -20,6 +20,7 @@
  *                                   |a| < 2^22
  *  vec_scale2(a, n)                 a 2^n; n holds integers, -252 <= n <= 254
  *  vec_lt vec_le vec_eq (a, b)      vmask; false where one is NaN
+ *  vec_first(n)                     vmask of the first n lanes (0 .. VEC_LANES)
  *  vec_select(m, a, b)              m ? a : b
  *  vec_any(m)                       whether a lane is set
  *  vec_sum(a)  vec_hmax(a)          over the lanes, in a fixed order: lane i

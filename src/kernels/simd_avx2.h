@@ -13,16 +13,17 @@ typedef __m256d vecd;
 typedef __m256  vmask;                  /* all bits of a lane, or none */
 
 /* Eight set lanes, then eight clear: read from place 8 - n on. */
-static inline __m256i vec_first(size_t n)
+static inline __m256i vec_first_i(size_t n)
 {
     static const int32_t lanes[16] = { -1, -1, -1, -1, -1, -1, -1, -1 };
     return _mm256_loadu_si256((const void *)(lanes + (8 - n)));
 }
+static inline vmask vec_first(size_t n)                    { return _mm256_castsi256_ps(vec_first_i(n)); }
 
 static inline vec  vec_load(const float *p)                { return _mm256_loadu_ps(p); }
 static inline void vec_store(float *p, vec a)              { _mm256_storeu_ps(p, a); }
-static inline vec  vec_load_n(const float *p, size_t n)    { return _mm256_maskload_ps(p, vec_first(n)); }
-static inline void vec_store_n(float *p, vec a, size_t n)  { _mm256_maskstore_ps(p, vec_first(n), a); }
+static inline vec  vec_load_n(const float *p, size_t n)    { return _mm256_maskload_ps(p, vec_first_i(n)); }
+static inline void vec_store_n(float *p, vec a, size_t n)  { _mm256_maskstore_ps(p, vec_first_i(n), a); }
 static inline vec  vec_zero(void)                          { return _mm256_setzero_ps(); }
 static inline vec  vec_set1(float x)                       { return _mm256_set1_ps(x); }
 

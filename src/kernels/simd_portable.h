@@ -131,6 +131,12 @@ static inline vmask vec_eq(vec a, vec b)
     for (int i = 0; i < VEC_LANES; i++) m.at[i] = a.at[i] == b.at[i];
     return m;
 }
+static inline vmask vec_first(size_t n)
+{
+    vmask m;
+    for (size_t i = 0; i < VEC_LANES; i++) m.at[i] = i < n;
+    return m;
+}
 static inline vec vec_select(vmask m, vec a, vec b)
 {
     for (int i = 0; i < VEC_LANES; i++) a.at[i] = m.at[i] ? a.at[i] : b.at[i];
