@@ -14,8 +14,9 @@ typedef struct novelty {
     slice  run;             /* that run, in the text */
 } novelty;
 
-/* A word is a maximal run of letters and apostrophes, case kept; a run lies
- * within one document.  Time is linear in both texts. */
+/* A word is a run of letters, with apostrophes between them, case kept; a run
+ * lies within one document.  Time is linear in both texts.  VT_TOO_LARGE where
+ * the text is too long to be compared. */
 VT_MUST_CHECK vt_status novelty_measure(novelty *out, slice text, const slice *docs,
                                         size_t ndocs, vt_error *err);
 #endif
