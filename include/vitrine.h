@@ -106,6 +106,10 @@ typedef struct vt_train_options {
 /* "tiny" (the teaching configuration) or "default".  VT_USAGE for another. */
 VT_MUST_CHECK vt_status vt_train_preset(vt_train_options *o, const char *name, vt_error *err);
 
+/* The options of the checkpoint in `folder`, to resume it: change nothing that
+ * determines the run, set data, column, out, resume and the run's options. */
+VT_MUST_CHECK vt_status vt_train_stored(vt_train_options *o, const char *folder, vt_error *err);
+
 /* What is known before the first step. */
 typedef struct vt_train_start {
     size_t documents, train_tokens, val_tokens, windows, parameters;

@@ -1,0 +1,10 @@
+/* build_info.c -- vt_version: what this library was built from. */
+#include "kernels/ops.h"
+#include "version.h"
+#include "vitrine.h"
+
+vt_version_info vt_version(void)
+{
+    return (vt_version_info){ .version = VITRINE_VERSION, .commit = VITRINE_COMMIT,
+                              .build = VITRINE_BUILD, .isa = ops_pick(NULL)->name };
+}

@@ -1,0 +1,79 @@
+/* optimizer.c -- see optimizer.h.
+ *
+ *   norm = sqrt(sum over tensors of their sums of squares), in double
+ *   g'   = g min(1, clip / norm)
+ *   w, m, v by AdamW (kernels/adamw.c), decay 0 for vectors
+ *
+ * Squares of floats are summed in double and cannot overflow there; so an
+ * infinite or undefined sum means an infinite or undefined gradient.  All sums
+ * are looked at before anything is written.
+ */
+#include "train/optimizer.h"
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+#include "base/io.h"
+#define VT_SCALAR 64
+#include "kernels/definitions.h"
+
+vt_status optimizer_step(const optimizer *o, long long t, double lr, double *norm,
+                         vt_error *err)
+{
+    double sum = 0;
+    for (size_t i = 0; i < o->ntensors; i++) {
+        const gpt_tensor *p = &o->tensors[i];
+        const double part = o->kernels->sum_squares(o->crew, o->g + p->offset, p->count);
+        if (!isfinite(part))
+            return fail(err, VT_NAN, "step %lld: the gradient of %s has NaN or Inf; "
+                        "the step was not taken", t, p->name);
+        sum += part;
+    }
+    *norm = sqrt(sum);
+    const double factor = o->clip > 0 ? ref_clip_factor_f64(sum, o->clip) : 1;
+    /* beyond 2^31 steps the bias corrections have long been 1 */
+    const int step = t < INT_MAX ? (int)t : INT_MAX;
+    for (size_t i = 0; i < o->ntensors; i++) {
+        const gpt_tensor *p = &o->tensors[i];
+        o->kernels->adamw(o->crew, o->w + p->offset, o->m + p->offset, o->v + p->offset,
+                          o->g + p->offset, p->count, (float)factor, (float)lr,
+                          (float)o->beta1, (float)o->beta2, (float)o->eps,
+                          p->decay ? (float)o->decay : 0, step);
+    }
+    return VT_OK;
+}
+
+/* "h.3.qkvw" -> "qkvw" */
+static const char *short_name(const gpt_tensor *t)
+{
+    const char *dot = strrchr(t->name, '.');
+    return dot ? dot + 1 : t->name;
+}
+
+static vt_status group_line(const optimizer *o, bool decay, bytes *out)
+{
+    size_t tensors = 0, parameters = 0;
+    vt_status status = decay ? bytes_printf(out, NULL, "decay %g:", o->decay)
+                             : bytes_printf(out, NULL, "no decay:");
+    for (size_t i = 0; i < o->ntensors && status == VT_OK; i++) {
+        const gpt_tensor *t = &o->tensors[i];
+        if (t->decay != decay) continue;
+        tensors++;
+        parameters += t->count;
+        if (t->layer <= 0)              /* a layer's name once */
+            status = bytes_printf(out, NULL, " %s%s", t->layer == 0 ? "h.*." : "",
+                                  short_name(t));
+    }
+    return status ? status : bytes_printf(out, NULL, " (%zu tensors, %zu parameters)%s",
+                                          tensors, parameters, decay ? "\n" : "");
+}
+
+char *optimizer_groups(const optimizer *o)
+{
+    bytes out = { 0 };
+    if (group_line(o, true, &out) || group_line(o, false, &out) ||
+        bytes_append(&out, "", 1, NULL)) {
+        bytes_free(&out);
+        return NULL;
+    }
+    return (char *)out.data;
+}

@@ -1,0 +1,69 @@
+/* run_record.c -- see run_record.h. */
+#include "train/run_record.h"
+#include <string.h>
+#include "train/settings.h"
+
+void run_record_fields(js_writer *w, const run_record *r, const gpt_config *z)
+{
+    js_field_int(w, "step", r->step);
+    js_key(w, "model");
+    js_open_object(w);
+    checkpoint_write_sizes(w, z);
+    js_close_object(w);
+    js_key(w, "settings");
+    js_open_object(w);
+    settings_write(w, &r->settings);
+    js_close_object(w);
+    js_key(w, "corpus");
+    js_open_object(w);
+    js_field_string(w, "sha256", r->corpus_sha256);
+    js_field_string(w, "tokens_sha256", r->tokens_sha256);
+    js_field_uint(w, "documents", r->documents);
+    js_field_uint(w, "train_tokens", r->train_tokens);
+    js_field_uint(w, "val_tokens", r->val_tokens);
+    js_close_object(w);
+}
+
+vt_status run_record_write(const run_record *r, const gpt_config *z, bytes *out, vt_error *err)
+{
+    js_writer w;
+    js_begin(&w, out, JS_LINE);
+    js_open_object(&w);
+    run_record_fields(&w, r, z);
+    js_close_object(&w);
+    const vt_status s = js_end(&w, err);
+    return s ? s : bytes_append(out, "", 1, err);
+}
+
+static vt_status read_hash(char out[65], const json_t *object, const char *key,
+                           const char *where, vt_error *err)
+{
+    const char *text;
+    const vt_status s = js_get_string(object, key, where, &text, err);
+    if (s) return s;
+    if (strlen(text) != 64 || strspn(text, "0123456789abcdef") != 64)
+        return fail(err, VT_BAD_INPUT, "%s: field \"%s\": expected 64 hexadecimal digits", where,
+                    key);
+    memcpy(out, text, 65);
+    return VT_OK;
+}
+
+vt_status run_record_read(run_record *r, const json_t *run, const char *where, vt_error *err)
+{
+    const json_t *settings, *corpus;
+    int64_t step;
+    vt_status s;
+    *r = (run_record){ .step = 0 };
+    if ((s = js_get_int(run, "step", where, 0, 1LL << 40, &step, err)) ||
+        (s = js_get_object(run, "settings", where, &settings, err)) ||
+        (s = settings_read(&r->settings, settings, where, err)) ||
+        (s = js_get_object(run, "corpus", where, &corpus, err)) ||
+        (s = read_hash(r->corpus_sha256, corpus, "sha256", where, err)) ||
+        (s = read_hash(r->tokens_sha256, corpus, "tokens_sha256", where, err)) ||
+        (s = js_get_size(corpus, "documents", where, 0, SIZE_MAX / 2, &r->documents, err)) ||
+        (s = js_get_size(corpus, "train_tokens", where, 0, SIZE_MAX / 2, &r->train_tokens, err)) ||
+        (s = js_get_size(corpus, "val_tokens", where, 0, SIZE_MAX / 2, &r->val_tokens, err)))
+        return s;
+    r->step = step;
+    return VT_OK;
+}

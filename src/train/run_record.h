@@ -1,0 +1,33 @@
+/* run_record.h -- what a checkpoint knows of its run, as the JSON text "run" of
+ * state.safetensors:
+ *
+ *     {"step": 250, "model": {sizes}, "settings": {settings.def},
+ *      "corpus": {"sha256": ..., "tokens_sha256": ..., "documents": ...,
+ *                 "train_tokens": ..., "val_tokens": ...}}
+ *
+ * No time, host, path or commit: the same run writes the same bytes anywhere.
+ */
+#ifndef RUN_RECORD_H
+#define RUN_RECORD_H
+
+#include "model/checkpoint.h"
+#include "vitrine.h"
+
+typedef struct run_record {
+    long long step;
+    vt_train_options settings;      /* the fields of settings.def */
+    char   corpus_sha256[65];       /* of the corpus file */
+    char   tokens_sha256[65];       /* of all token ids, as 32-bit little-endian */
+    size_t documents, train_tokens, val_tokens;
+} run_record;
+
+/* The fields of the text into an open object. */
+void run_record_fields(js_writer *w, const run_record *r, const gpt_config *z);
+
+/* Appends the text and a NUL. */
+VT_MUST_CHECK vt_status run_record_write(const run_record *r, const gpt_config *z, bytes *out,
+                                         vt_error *err);
+VT_MUST_CHECK vt_status run_record_read(run_record *r, const json_t *run, const char *where,
+                                        vt_error *err);
+
+#endif

@@ -1,0 +1,27 @@
+/* settings.h -- the options of a run: presets, what is allowed, how they are
+ * stored and compared.
+ */
+#ifndef SETTINGS_H
+#define SETTINGS_H
+
+#include "formats/json.h"
+#include "vitrine.h"
+
+/* Every option within its range (VT_USAGE names the option, the value, and what
+ * was expected).  Model sizes are gpt_config_check's. */
+VT_MUST_CHECK vt_status settings_check(const vt_train_options *o, vt_error *err);
+
+/* The fields of settings.def into an open JSON object. */
+void settings_write(js_writer *w, const vt_train_options *o);
+
+/* The same back into *o; texts are matched with the names this version knows
+ * (VT_BAD_INPUT for another activation, for instance). */
+VT_MUST_CHECK vt_status settings_read(vt_train_options *o, const json_t *object,
+                                      const char *where, vt_error *err);
+
+/* VT_USAGE names the first option that differs between what was asked and what
+ * is stored; `steps` may differ with o->reschedule. */
+VT_MUST_CHECK vt_status settings_compare(const vt_train_options *asked,
+                                         const vt_train_options *stored, vt_error *err);
+
+#endif

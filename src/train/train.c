@@ -1,0 +1,394 @@
+/* train.c -- vt_train: from a corpus file to a checkpoint.
+ *
+ *   corpus -> documents -> split -> tokenizer (trained, or the checkpoint's on
+ *   resume) -> tokens -> trainer; then step, validate, log, save.
+ *
+ * Whatever determines the result is in run_record.h; a resumed run reads it
+ * back, refuses options that contradict it, and goes on with the same bits.
+ * Nothing is written before the whole input has been found good.
+ */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include "base/cpu.h"
+#include "data/bigram.h"
+#include "data/corpus.h"
+#include "data/dataset.h"
+#include "model/checkpoint.h"
+#include "provenance/manifest.h"
+#include "tokenizer/bpe.h"
+#include "train/metrics.h"
+#include "train/run_record.h"
+#include "train/settings.h"
+#include "train/trainer.h"
+
+enum { SPEEDS = 8192, WINDOW_TOKENS = 1025 };
+
+typedef struct run {
+    vt_train_options o;
+    const vt_train_events *events;
+    vt_train_result *result;
+    int          threads;
+    checkpoint   old;               /* resume: where to go on */
+    run_record   record;
+    corpus       text;
+    dataset_split split;
+    bpe         *tokenizer;
+    bytes        tokenizer_json;    /* with a NUL */
+    dataset      tokens;
+    gpt_config   z;
+    trainer      t;
+    metrics      log;
+    bigram       pairs;
+    char        *groups;
+    double       speeds[SPEEDS];    /* tokens per second of the latest steps */
+    size_t       nspeeds;
+    double       val_loss;          /* last measured */
+    long long    saved;             /* step of the last save, -1: none */
+} run;
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+VT_PRINTF(2, 3)
+static void note(const run *r, const char *format, ...)
+{
+    char line[400];
+    va_list args;
+    if (!r->events->on_note) return;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    r->events->on_note(r->events->context, line);
+}
+
+/* ---- before the first step --------------------------------------------- */
+
+/* An old checkpoint is never overwritten by a new run, nor made up by resume. */
+static vt_status look_for_checkpoint(run *r, vt_error *err)
+{
+    const vt_train_options *o = &r->o;
+    char *path = io_join(o->out, CHECKPOINT_STATE);
+    if (!path) return fail_memory(err, strlen(o->out), "a file's name");
+    const bool there = access(path, F_OK) == 0;
+    vt_status s = VT_OK;
+    if (there && !o->resume)
+        s = fail(err, VT_USAGE, "%s: a checkpoint is there already; --resume goes on with it, "
+                 "another --out keeps it", path);
+    else if (!there && o->resume)
+        s = fail(err, VT_IO, "%s: no checkpoint to resume", path);
+    free(path);
+    if (s || !o->resume) return s;
+    if ((s = checkpoint_open(&r->old, o->out, err)) ||
+        (s = run_record_read(&r->record, r->old.run, r->old.path, err)) ||
+        (s = settings_compare(o, &r->record.settings, err)))
+        return s;
+    if (o->steps == 0) r->o.steps = r->record.settings.steps;
+    return VT_OK;
+}
+
+static vt_status make_tokenizer(run *r, team *crew, vt_error *err)
+{
+    vt_status s;
+    if (r->o.resume) {
+        s = bpe_from_json(&r->tokenizer, r->old.tokenizer, r->old.tokenizer_length,
+                          r->old.path, err);
+    } else {
+        s = bpe_train(&r->tokenizer, r->split.train, r->split.ntrain, r->o.merges, crew, err);
+        if (s == VT_OK && bpe_merges(r->tokenizer) < r->o.merges)
+            note(r, "tokenizer: %d merges instead of %d: no other pair occurs twice",
+                 bpe_merges(r->tokenizer), r->o.merges);
+    }
+    if (s || (s = bpe_to_json(r->tokenizer, &r->tokenizer_json, err))) return s;
+    return bytes_append(&r->tokenizer_json, "", 1, err);
+}
+
+static vt_status compare_corpus(const run *r, const char *tokens_sha256, vt_error *err)
+{
+    if (strcmp(tokens_sha256, r->record.tokens_sha256) == 0) return VT_OK;
+    return fail(err, VT_BAD_INPUT, "%s: its tokens are not those of the run to resume (the "
+                "corpus had sha256 %.16s..., this file has %.16s...)", r->o.data,
+                r->record.corpus_sha256, r->text.sha256);
+}
+
+/* The file -> r->tokens, r->z, r->record. */
+static vt_status read_data(run *r, vt_error *err)
+{
+    const vt_train_options *o = &r->o;
+    const corpus_options what = { .column = o->column, .max_rows = o->max_rows };
+    char hash[65];
+    team *crew = NULL;
+    vt_status s;
+    note(r, "reading %s", o->data);
+    if ((s = team_new(&crew, r->threads, 64, 64, err)) ||
+        (s = corpus_load(&r->text, o->data, &what, err)) ||
+        (s = dataset_split_new(&r->split, &r->text, o->seed, err)))
+        goto done;
+    note(r, "corpus: %zu documents, %zu bytes, sha256 %s", r->text.count, r->text.bytes,
+         r->text.sha256);
+    if ((s = make_tokenizer(r, crew, err))) goto done;
+    r->z = (gpt_config){ .L = o->layers, .C = o->d_model, .NH = o->heads, .FF = o->ff,
+                         .T = o->context, .V = bpe_vocab(r->tokenizer), .tied = o->tied };
+    if ((s = gpt_config_check(&r->z, err)) ||
+        (s = dataset_encode(&r->tokens, &r->text, &r->split, r->tokenizer, crew, err)) ||
+        (s = dataset_check(r->tokens.ntrain, (size_t)o->seq, "training", err)))
+        goto done;
+    sha256_hex(hash, r->tokens.block, (r->tokens.ntrain + r->tokens.nvalid) * sizeof(int));
+    if (o->resume && (s = compare_corpus(r, hash, err))) goto done;
+    memcpy(r->record.corpus_sha256, r->text.sha256, 65);
+    memcpy(r->record.tokens_sha256, hash, 65);
+    r->record.documents = r->text.count;
+    r->record.train_tokens = r->tokens.ntrain;
+    r->record.val_tokens = r->tokens.nvalid;
+    r->pairs.loss = (double)NAN;
+    if (dataset_windows(r->tokens.nvalid, (size_t)o->seq, (size_t)o->seq) == 0)
+        note(r, "validation: %zu tokens hold no window of %d + 1; there will be no validation "
+             "loss", r->tokens.nvalid, o->seq);
+    else s = bigram_best(&r->pairs, r->tokens.train, r->tokens.ntrain, r->tokens.valid,
+                         r->tokens.nvalid, (size_t)o->seq, (size_t)r->z.V, err);
+done:
+    team_free(crew);
+    return s;
+}
+
+static vt_status begin(run *r, vt_error *err)
+{
+    const vt_train_options *o = &r->o;
+    vt_status s = trainer_new(&r->t, o, &r->z, r->threads, r->tokens.train, r->tokens.ntrain,
+                              r->tokens.valid, r->tokens.nvalid, err);
+    if (s) return s;
+    r->o.steps = r->t.o.steps;
+    r->record.settings = r->t.o;
+    if (o->resume) {
+        if (r->old.count != r->t.count)
+            return fail(err, VT_BAD_INPUT, "%s: has %zu parameters, this model %zu", r->old.path,
+                        r->old.count, r->t.count);
+        memcpy(r->t.w, r->old.params, r->t.count * sizeof *r->t.w);
+        if ((s = checkpoint_moments(&r->old, r->t.m, r->t.v, err))) return s;
+        r->t.step = r->record.step;
+        r->saved = r->record.step;
+    }
+    if (!(r->groups = optimizer_groups(&r->t.update)))
+        return fail_memory(err, 0, "the list of groups");
+    char *path = io_join(o->out, "metrics.jsonl");
+    if (!path) return fail_memory(err, strlen(o->out), "a file's name");
+    if ((s = io_mkdir(o->out, err)) == VT_OK) s = metrics_open(&r->log, path, r->t.step, err);
+    free(path);
+    return s;
+}
+
+static void report_start(const run *r)
+{
+    const vt_train_start start = {
+        .documents = r->record.documents, .train_tokens = r->tokens.ntrain,
+        .val_tokens = r->tokens.nvalid, .windows = r->t.train.windows,
+        .parameters = r->t.count, .vocabulary = r->z.V, .merges = bpe_merges(r->tokenizer),
+        .first_step = r->t.step, .steps = r->t.o.steps, .threads = r->threads,
+        .isa = r->t.model.kernels->name, .bigram_loss = r->pairs.loss,
+        .bigram_k = r->pairs.k, .memory_bytes = r->t.block.size, .decay_groups = r->groups,
+    };
+    vt_train_start copy = start;
+    memcpy(copy.corpus_sha256, r->record.corpus_sha256, 65);
+    if (r->events->on_start) r->events->on_start(r->events->context, &copy);
+}
+
+/* ---- saving ------------------------------------------------------------ */
+
+static vt_status write_manifest(const run *r, vt_error *err)
+{
+    char *path = io_join(r->o.out, MANIFEST_NAME);
+    bytes text = { 0 };
+    js_writer w;
+    if (!path) return fail_memory(err, strlen(r->o.out), "a file's name");
+    js_begin(&w, &text, JS_PRETTY);
+    js_open_object(&w);
+    manifest_write_build(&w);
+    run_record_fields(&w, &r->record, &r->z);
+    vt_status s = manifest_write_files(&w, r->o.out, err);
+    js_close_object(&w);
+    if (s == VT_OK) s = js_end(&w, err);
+    if (s == VT_OK) s = io_replace(path, text.data, text.len, err);
+    bytes_free(&text);
+    free(path);
+    return s;
+}
+
+/* The state first: everything else derives from it. */
+static vt_status save(run *r, vt_error *err)
+{
+    const bool valid = r->tokens.nvalid > 0;
+    const size_t available = valid ? r->tokens.nvalid : r->tokens.ntrain;
+    bytes text = { 0 };
+    char hashes[3][65];
+    r->record.step = r->t.step;
+    vt_status s = run_record_write(&r->record, &r->z, &text, err);
+    if (s) goto done;
+    const checkpoint_parts parts = {
+        .z = &r->z, .tensors = r->t.tensors, .ntensors = r->t.ntensors, .params = r->t.w,
+        .m = r->t.m, .v = r->t.v, .run = (const char *)text.data,
+        .tokenizer = (const char *)r->tokenizer_json.data,
+        .window = valid ? r->tokens.valid : r->tokens.train,
+        .nwindow = available < WINDOW_TOKENS ? available : WINDOW_TOKENS,
+    };
+    if ((s = checkpoint_write_state(r->o.out, &parts, r->result->state_sha256, err)) ||
+        (s = checkpoint_write_model(r->o.out, &parts, hashes, err)) ||
+        (s = write_manifest(r, err)))
+        goto done;
+    r->saved = r->t.step;
+    memcpy(r->result->model_sha256, hashes[0], 65);
+done:
+    bytes_free(&text);
+    return s;
+}
+
+/* ---- steps ------------------------------------------------------------- */
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The first tenth of this run's steps warms caches and clocks up. */
+static void keep_speed(run *r, long long done, long long planned, double speed)
+{
+    if (done <= planned / 10) return;
+    r->speeds[r->nspeeds++ % SPEEDS] = speed;
+}
+
+static double median_speed(run *r)
+{
+    const size_t n = r->nspeeds < SPEEDS ? r->nspeeds : SPEEDS;
+    if (n == 0) return (double)NAN;
+    qsort(r->speeds, n, sizeof *r->speeds, by_value);
+    return n % 2 ? r->speeds[n / 2] : (r->speeds[n / 2 - 1] + r->speeds[n / 2]) / 2;
+}
+
+static bool due(long long step, long long every)
+{
+    return every > 0 && step % every == 0;
+}
+
+static vt_status steps(run *r, vt_error *err)
+{
+    const vt_train_options *o = &r->o;
+    const long long first = r->t.step, total = r->t.o.steps;
+    const long long last = o->stop_at > 0 && o->stop_at < total ? o->stop_at : total;
+    const bool has_valid = r->t.valid.windows > 0;
+    const double start = now();
+    vt_status s = VT_OK;
+    while (r->t.step < last) {
+        const double before = now();
+        trainer_result step;
+        if ((s = trainer_step(&r->t, &step, err))) return s;
+        const double after = now(), speed = (double)step.tokens / (after - before);
+        const bool at_end = r->t.step == last;
+        const long long done = r->t.step - first;
+        keep_speed(r, done, last - first, speed);
+        vt_train_step told = { .step = r->t.step, .steps = total, .loss = step.loss,
+            .val_loss = (double)NAN, .lr = step.lr, .grad_norm = step.grad_norm,
+            .tokens_per_s = speed };
+        if (has_valid && (r->t.step == total || due(r->t.step, o->eval_every))) {
+            if ((s = trainer_validate(&r->t, &told.val_loss, err))) return s;
+            r->val_loss = told.val_loss;
+        }
+        told.seconds = now() - start;
+        told.seconds_left = told.seconds / (double)done * (double)(last - r->t.step);
+        r->result->loss = step.loss;
+        if ((s = metrics_write(&r->log, &told, err))) return s;
+        const bool stop = r->events->on_step && r->events->on_step(r->events->context, &told);
+        if ((due(r->t.step, o->save_every) || stop || at_end) && (s = save(r, err))) return s;
+        if (stop && !at_end)
+            return fail(err, VT_INTERRUPTED, "stopped at step %lld of %lld; saved", r->t.step,
+                        total);
+    }
+    return r->saved == r->t.step ? VT_OK : save(r, err);
+}
+
+static void finish(run *r, double start, vt_status s)
+{
+    vt_train_result *out = r->result;
+    out->step = r->t.step;
+    out->steps = r->t.o.steps;
+    out->val_loss = r->val_loss;
+    out->bigram_loss = r->pairs.loss;
+    out->bigram_k = r->pairs.k;
+    out->tokens_per_s = median_speed(r);
+    out->seconds = now() - start;
+    out->parameters = r->t.count;
+    out->finished = s == VT_OK && r->t.step >= r->t.o.steps;
+    out->interrupted = s == VT_INTERRUPTED;
+}
+
+vt_status vt_train_stored(vt_train_options *o, const char *folder, vt_error *err)
+{
+    checkpoint c;
+    run_record record;
+    vt_status s = checkpoint_open(&c, folder, err);
+    if (s) return s;
+    if (!c.has_state)
+        s = fail(err, VT_BAD_INPUT, "%s: expected " CHECKPOINT_STATE ": without it a run cannot "
+                 "be resumed", folder);
+    else if ((s = run_record_read(&record, c.run, c.path, err)) == VT_OK &&
+             (s = vt_train_preset(o, record.settings.preset, err)) == VT_OK) {
+        record.settings.epochs = o->epochs;             /* what is not stored: the preset's */
+        record.settings.eval_every = o->eval_every;
+        record.settings.save_every = o->save_every;
+        *o = record.settings;
+    }
+    checkpoint_close(&c);
+    return s;
+}
+
+vt_status vt_train(const vt_train_options *o, const vt_train_events *events,
+                   vt_train_result *result, vt_error *err)
+{
+    static const vt_train_events silent = { .context = NULL };
+    vt_train_result unused;
+    const double start = now();
+    run *r = calloc(1, sizeof *r);
+    vt_status s;
+    if (!r) return fail_memory(err, sizeof *r, "a run");
+    r->o = *o;
+    r->events = events ? events : &silent;
+    r->result = result ? result : &unused;
+    *r->result = (vt_train_result){ .val_loss = (double)NAN };
+    r->log.file = -1;
+    r->val_loss = (double)NAN;
+    r->saved = -1;
+    r->threads = o->threads > 0 ? o->threads : cpu_count();
+    if ((s = settings_check(o, err))) goto done;
+    if (!o->data || !o->out) {
+        s = fail(err, VT_USAGE, "%s: expected a path", o->data ? "--out" : "--data");
+        goto done;
+    }
+    if ((s = look_for_checkpoint(r, err)) || (s = read_data(r, err)) || (s = begin(r, err)))
+        goto done;
+    report_start(r);
+    s = steps(r, err);
+    finish(r, start, s);
+    if (s == VT_NAN && err && r->saved >= 0) {
+        vt_error why = *err;
+        s = fail(err, s, "%.400s; %s keeps step %lld", why.text, o->out, r->saved);
+    }
+done:
+    metrics_close(&r->log);
+    trainer_free(&r->t);
+    dataset_free(&r->tokens);
+    bpe_free(r->tokenizer);
+    bytes_free(&r->tokenizer_json);
+    dataset_split_free(&r->split);
+    corpus_free(&r->text);
+    checkpoint_close(&r->old);
+    free(r->groups);
+    free(r);
+    return s;
+}

@@ -1,0 +1,197 @@
+/* trainer.c -- see trainer.h.
+ *
+ * Gradient accumulation: a step's loss is the mean over all tokens that its
+ * micro-batches count.  Each row's share 1/total is known before the first
+ * backward pass, so gradients add up in place and a short batch at an epoch's
+ * end weighs what it holds, no more.
+ */
+#include "train/trainer.h"
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "train/schedule.h"
+
+/* Bytes of the run's one block, or SIZE_MAX. */
+static size_t block_bytes(const vt_train_options *o, const gpt_config *z, size_t count)
+{
+    size_t rows, n, total = gpt_acts_bytes_fast(z, o->batch, o->seq, o->seq, true);
+    if (total == SIZE_MAX || !size_mul((size_t)o->batch, (size_t)o->seq, &rows)) return SIZE_MAX;
+    const size_t head = z->tied ? (size_t)z->C * (size_t)z->V : 0;
+    const size_t pieces[][2] = {
+        { count, 4 * sizeof(float) }, { head, sizeof(float) }, { rows, sizeof(float) },
+        { rows, 2 * sizeof(int) * (size_t)o->accumulate },
+        { (size_t)o->accumulate, sizeof(size_t) },
+    };
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
+        if (!size_mul(pieces[i][0], pieces[i][1], &n) || !size_add(total, n, &total) ||
+            !size_add(total, 8 * 64, &total))
+            return SIZE_MAX;
+    return total;
+}
+
+static vt_status place(trainer *t, vt_error *err)
+{
+    const vt_train_options *o = &t->o;
+    const gpt_config *z = &t->z;
+    const size_t rows = (size_t)o->batch * (size_t)o->seq, all = rows * (size_t)o->accumulate;
+    const size_t bytes = block_bytes(o, z, t->count);
+    if (bytes == SIZE_MAX)
+        return fail(err, VT_TOO_LARGE, "--batch %d --seq %d --accumulate %d: the activations' "
+                    "size overflows", o->batch, o->seq, o->accumulate);
+    vt_status s = arena_new(&t->block, bytes, "training", err);
+    if (s) return s;
+    t->w = arena_take(&t->block, t->count * sizeof *t->w);
+    t->g = arena_take(&t->block, t->count * sizeof *t->g);
+    t->m = arena_take(&t->block, t->count * sizeof *t->m);
+    t->v = arena_take(&t->block, t->count * sizeof *t->v);
+    if (z->tied)
+        t->model.head = arena_take(&t->block, (size_t)z->C * (size_t)z->V * sizeof(float));
+    t->dloss = arena_take(&t->block, rows * sizeof *t->dloss);
+    t->rows = arena_take(&t->block, (size_t)o->accumulate * sizeof *t->rows);
+    t->x = arena_take(&t->block, all * sizeof *t->x);
+    t->y = arena_take(&t->block, all * sizeof *t->y);
+    gpt_acts_place_fast(&t->acts, arena_take(&t->block,
+                        gpt_acts_bytes_fast(z, o->batch, o->seq, o->seq, true)),
+                        z, o->batch, o->seq, o->seq, true);
+    return VT_OK;
+}
+
+static vt_status make_team(trainer *t, int threads, vt_error *err)
+{
+    const ops_sizes sizes = { .B = t->o.batch, .T = t->o.seq, .C = t->z.C, .NH = t->z.NH,
+                              .HS = t->z.C / t->z.NH, .FF = t->z.FF, .V = t->z.V };
+    size_t worker, shared;
+    ops_scratch(&sizes, &worker, &shared);
+    return team_new(&t->crew, threads, worker, shared, err);
+}
+
+static schedule rates_of(const vt_train_options *o)
+{
+    return (schedule){ .lr_max = o->lr, .lr_min = o->lr_min, .warmup = (size_t)o->warmup,
+                       .total = (size_t)o->steps };
+}
+
+/* Steps of the whole run: as asked, or enough for the epochs. */
+static vt_status resolve_steps(trainer *t, vt_error *err)
+{
+    vt_train_options *o = &t->o;
+    if (o->steps == 0) {
+        size_t all;
+        if (!size_mul(t->train.per_epoch, (size_t)o->epochs, &all) || all > (size_t)1 << 40)
+            return fail(err, VT_TOO_LARGE, "--epochs %d: too many steps", o->epochs);
+        const size_t a = (size_t)o->accumulate;
+        o->steps = (long long)((all + a - 1) / a);
+    }
+    const schedule rates = rates_of(o);
+    return schedule_check(&rates, err);
+}
+
+vt_status trainer_new(trainer *t, const vt_train_options *o, const gpt_config *z, int threads,
+                      const int *train, size_t ntrain, const int *valid, size_t nvalid,
+                      vt_error *err)
+{
+    enum gpt_init init;
+    vt_status s;
+    *t = (trainer){ .o = *o, .z = *z, .ntensors = gpt_tensor_count(z),
+                    .count = gpt_parameter_count(z) };
+    if ((s = gpt_init_named(&init, o->init, err)) ||
+        (s = batches_new(&t->train, train, ntrain, (size_t)o->seq, (size_t)o->stride,
+                         (size_t)o->batch, o->seed, err)) ||
+        (nvalid > (size_t)o->seq &&
+         (s = batches_new(&t->valid, valid, nvalid, (size_t)o->seq, 0, (size_t)o->batch,
+                          o->seed, err))) ||
+        (s = resolve_steps(t, err)) ||
+        (s = place(t, err)) || (s = make_team(t, threads, err)))
+        goto done;
+    t->tensors = malloc(t->ntensors * sizeof *t->tensors);
+    if (!t->tensors) {
+        s = fail_memory(err, t->ntensors * sizeof *t->tensors, "the list of tensors");
+        goto done;
+    }
+    gpt_tensor_list(z, t->tensors);
+    t->model.z = *z;
+    t->model.params = t->w;
+    t->model.kernels = ops_pick(o->isa);
+    t->model.team = t->crew;
+    if (!t->model.kernels) {
+        s = fail(err, VT_USAGE, "--isa %s: expected portable, avx2 or avx512, and a processor "
+                 "that has it", o->isa);
+        goto done;
+    }
+    t->update = (optimizer){ .tensors = t->tensors, .ntensors = t->ntensors, .w = t->w,
+        .g = t->g, .m = t->m, .v = t->v, .beta1 = o->beta1, .beta2 = o->beta2, .eps = o->eps,
+        .decay = o->decay, .clip = o->clip, .kernels = t->model.kernels, .crew = t->crew };
+    gpt_initialise(t->w, z, t->tensors, t->ntensors, init, o->seed);
+done:
+    if (s) trainer_free(t);
+    return s;
+}
+
+void trainer_free(trainer *t)
+{
+    batches_free(&t->train);
+    batches_free(&t->valid);
+    team_free(t->crew);
+    arena_free(&t->block);
+    free(t->tensors);
+    *t = (trainer){ .tensors = NULL };
+}
+
+/* Forward and loss of `rows` windows; their summed loss. */
+static double forward(trainer *t, const int *x, const int *y, size_t rows)
+{
+    const int B = (int)rows, T = t->o.seq;
+    double sum = 0;
+    gpt_forward_fast(&t->model, &t->acts, x, NULL, B, T);
+    gpt_loss_fast(&t->model, &t->acts, y, 1, B, T);
+    for (size_t n = 0; n < rows * (size_t)T; n++) sum += (double)t->acts.loss[n];
+    return sum;
+}
+
+vt_status trainer_step(trainer *t, trainer_result *r, vt_error *err)
+{
+    const vt_train_options *o = &t->o;
+    const size_t seq = (size_t)o->seq, size = (size_t)o->batch * seq;
+    const size_t micro = (size_t)o->accumulate;
+    size_t total = 0;
+    for (size_t j = 0; j < micro; j++) {
+        t->rows[j] = batches_get(&t->train, (uint64_t)t->step * micro + j,
+                                 t->x + j * size, t->y + j * size);
+        total += t->rows[j] * seq;
+    }
+    *r = (trainer_result){ .tokens = total };
+    memset(t->g, 0, t->count * sizeof *t->g);
+    gpt_prepare_fast(&t->model);
+    for (size_t n = 0; n < size; n++) t->dloss[n] = 1 / (float)total;
+    double sum = 0;
+    for (size_t j = 0; j < micro; j++) {
+        const int *x = t->x + j * size, *y = t->y + j * size;
+        sum += forward(t, x, y, t->rows[j]);
+        gpt_backward_fast(&t->model, &t->acts, t->g, x, y, t->dloss, (int)t->rows[j], o->seq);
+    }
+    r->loss = sum / (double)total;
+    if (!isfinite(r->loss))
+        return fail(err, VT_NAN, "step %lld: the loss is NaN or Inf; the step was not taken",
+                    t->step + 1);
+    const schedule rates = rates_of(o);
+    r->lr = schedule_lr(&rates, (size_t)t->step);
+    const vt_status s = optimizer_step(&t->update, t->step + 1, r->lr, &r->grad_norm, err);
+    if (s == VT_OK) t->step++;
+    return s;
+}
+
+vt_status trainer_validate(trainer *t, double *loss, vt_error *err)
+{
+    double sum = 0;
+    size_t first = 0, rows;
+    gpt_prepare_fast(&t->model);
+    while ((rows = batches_in_order(&t->valid, first, t->x, t->y)) > 0) {
+        sum += forward(t, t->x, t->y, rows);
+        first += rows;
+    }
+    *loss = sum / ((double)first * (double)t->o.seq);
+    if (!isfinite(*loss))
+        return fail(err, VT_NAN, "step %lld: the validation loss is NaN or Inf", t->step);
+    return VT_OK;
+}

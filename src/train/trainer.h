@@ -1,0 +1,51 @@
+/* trainer.h -- a run in memory: parameters, gradients, moments, activations,
+ * batches, and one step of training.  It knows no files.
+ */
+#ifndef TRAINER_H
+#define TRAINER_H
+
+#include "base/arena.h"
+#include "data/batches.h"
+#include "model/gpt.h"
+#include "train/optimizer.h"
+#include "vitrine.h"
+
+typedef struct trainer {
+    vt_train_options o;             /* steps resolved */
+    gpt_config  z;
+    gpt_tensor *tensors;
+    size_t      ntensors, count;    /* count: parameters */
+    team       *crew;
+    arena       block;              /* everything below */
+    float      *w, *g, *m, *v;      /* count each */
+    gpt_model_fast model;
+    gpt_acts_fast  acts;
+    int        *x, *y;              /* (accumulate, batch, seq) */
+    size_t     *rows;               /* (accumulate): windows in use */
+    float      *dloss;              /* (batch, seq) */
+    optimizer   update;
+    batches     train, valid;       /* valid: stride seq; no windows where there
+                                       are too few tokens */
+    long long   step;               /* steps done */
+} trainer;
+
+/* The team's size and tokens (borrowed) are the caller's choice; `o` was
+ * checked.  Sets up to the state before step 1: parameters initialised.  Steps
+ * are those asked for, or the epochs' worth.  VT_TOO_LARGE before anything is
+ * allocated where sizes overflow or exceed the machine. */
+VT_MUST_CHECK vt_status trainer_new(trainer *t, const vt_train_options *o,
+                                    const gpt_config *z, int threads,
+                                    const int *train, size_t ntrain,
+                                    const int *valid, size_t nvalid, vt_error *err);
+void trainer_free(trainer *t);      /* also of a zeroed one */
+
+/* One step: `accumulate` batches, their gradients weighted by the tokens they
+ * count, one update.  The results of the step (nats per token, rate, norm
+ * before clipping).  VT_NAN: nothing was changed, a tensor or the loss is named. */
+typedef struct trainer_result { double loss, lr, grad_norm; size_t tokens; } trainer_result;
+VT_MUST_CHECK vt_status trainer_step(trainer *t, trainer_result *r, vt_error *err);
+
+/* Mean loss over all validation windows.  Nothing is changed. */
+VT_MUST_CHECK vt_status trainer_validate(trainer *t, double *loss, vt_error *err);
+
+#endif

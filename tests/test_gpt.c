@@ -1,0 +1,284 @@
+/* test_gpt.c -- the wiring, on the definitions and on the fast kernels.
+ *
+ * Gradients of the whole model against complex step, every entry; the tie of
+ * head and embedding; cached decoding against the full forward; causality; the
+ * float wirings against the double one.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "model_case.h"
+#include "base/rng.h"
+#include "support.h"
+
+static const gpt_config small = { .L = 2, .C = 6, .NH = 3, .FF = 7, .T = 5, .V = 11 };
+
+/* Both errors are rounding of a computation a few hundred operations deep; the
+ * scale is the largest gradient of the tensor's model (here of order 1). */
+static void every_gradient(const gpt_config *z, int B, int T)
+{
+    model_case c;
+    model_case_make(&c, z, B, T, 7);
+    double *g = malloc(c.count * sizeof *g), largest = 0;
+    model_case_f64(&c, g);
+    for (size_t i = 0; i < c.count; i++) if (fabs(g[i]) > largest) largest = fabs(g[i]);
+    assert_true(largest > 0.1);
+    size_t compared = 0;
+    for (size_t i = 0; i < c.count; i++, compared++)
+        assert_near_at(g[i], model_case_step(&c, i), 256 * 2.3e-16 * largest, "gradient", i);
+    assert_int_equal(compared, gpt_parameter_count(z));
+    free(g);
+    model_case_free(&c);
+}
+
+static void gradients_equal_complex_step(void **state)
+{
+    (void)state;
+    gpt_config z = small;
+    every_gradient(&z, 2, 4);           /* shorter than the context */
+    every_gradient(&z, 1, z.T);
+    every_gradient(&z, 3, 1);
+    z.L = 1;
+    every_gradient(&z, 2, 3);
+}
+
+/* OPT-04, CKPT-03: one parameter, the sum of both uses' gradients. */
+static void gradients_of_a_tied_model(void **state)
+{
+    (void)state;
+    gpt_config z = small;
+    z.tied = true;
+    assert_int_equal(gpt_parameter_count(&z), gpt_parameter_count(&small) - 6 * 11);
+    every_gradient(&z, 2, 4);
+}
+
+/* ATT-04: prefill, then one at a time and in chunks, equals the full forward. */
+static void cached_forward_equals_the_full_one(void **state)
+{
+    (void)state;
+    const int chunks[][5] = { { 4, 1 }, { 2, 2, 1 }, { 1, 1, 1, 1, 1 }, { 5 }, { 1, 3, 1 } };
+    model_case c;
+    model_case_make(&c, &small, 1, 5, 3);
+    const size_t V = (size_t)small.V;
+    void *m1 = malloc(gpt_acts_bytes_f64(&small, 1, 5, 5, false));
+    void *m2 = malloc(gpt_acts_bytes_f64(&small, 1, 5, 5, false));
+    double *kv = malloc(2 * 2 * 5 * 6 * sizeof *kv);
+    assert_true(m1 && m2 && kv);
+    gpt_acts_f64 full, part;
+    const gpt_model_f64 m = { .z = small, .params = c.params };
+    gpt_acts_place_f64(&full, m1, &small, 1, 5, 5, false);
+    gpt_acts_place_f64(&part, m2, &small, 1, 5, 5, false);
+    gpt_forward_f64(&m, &full, c.tokens, NULL, 1, 5);
+    for (size_t k = 0; k < sizeof chunks / sizeof *chunks; k++) {
+        gpt_cache_f64 cache = { .k = kv, .v = kv + 2 * 5 * 6 };
+        for (size_t i = 0; i < 120; i++) kv[i] = NAN;           /* nothing ahead is read */
+        for (int j = 0, at = 0; at < 5; at += chunks[k][j++]) {
+            const int T = chunks[k][j];
+            gpt_forward_f64(&m, &part, c.tokens + at, &cache, 1, T);
+            for (size_t i = 0; i < (size_t)T * V; i++)
+                assert_near_at(part.logits[i], full.logits[(size_t)at * V + i], 1e-14,
+                               "logit", i);
+        }
+        assert_int_equal(cache.length, 5);
+    }
+    free(kv);
+    free(m2);
+    free(m1);
+    model_case_free(&c);
+}
+
+/* ATT-06: a changed suffix leaves the logits of the prefix alone, bit for bit. */
+static void later_tokens_do_not_reach_earlier_logits(void **state)
+{
+    (void)state;
+    const gpt_config z = { .L = 2, .C = 8, .NH = 2, .FF = 9, .T = 64, .V = 13 };
+    const int cuts[] = { 1, 3, 7, 15, 31, 32, 63 };
+    model_case c;
+    model_case_make(&c, &z, 1, 64, 5);
+    void *m1 = malloc(gpt_acts_bytes_f64(&z, 1, 64, 64, false));
+    void *m2 = malloc(gpt_acts_bytes_f64(&z, 1, 64, 64, false));
+    assert_true(m1 && m2);
+    gpt_acts_f64 a, b;
+    const gpt_model_f64 m = { .z = z, .params = c.params };
+    gpt_acts_place_f64(&a, m1, &z, 1, 64, 64, false);
+    gpt_acts_place_f64(&b, m2, &z, 1, 64, 64, false);
+    gpt_forward_f64(&m, &a, c.tokens, NULL, 1, 64);
+    for (size_t k = 0; k < sizeof cuts / sizeof *cuts; k++) {
+        int tokens[64];
+        for (int t = 0; t < 64; t++)
+            tokens[t] = t < cuts[k] ? c.tokens[t] : (c.tokens[t] + 1 + t % 5) % z.V;
+        gpt_forward_f64(&m, &b, tokens, NULL, 1, 64);
+        const size_t n = (size_t)cuts[k] * 13;
+        assert_memory_equal(a.logits, b.logits, n * sizeof *a.logits);
+        assert_memory_not_equal(a.logits + n, b.logits + n, 13 * sizeof *a.logits);
+    }
+    free(m2);
+    free(m1);
+    model_case_free(&c);
+}
+
+/* The float definition's own error against the double one bounds what a fast
+ * wiring may show: four times it, with a floor of a few ulp of the tensor's
+ * largest entry (decisions.md). */
+static void compare_fast(const gpt_config *z, int B, int T, const ops *kernels)
+{
+    model_case c;
+    model_case_make(&c, z, B, T, 11);
+    const size_t NV = (size_t)(B * T) * (size_t)z->V;
+    double *g64 = malloc(c.count * sizeof *g64), *g32 = malloc(c.count * sizeof *g32);
+    double *gf[2], *l32 = malloc(NV * sizeof *l32), *lf[2];
+    for (int k = 0; k < 2; k++) {
+        gf[k] = malloc(c.count * sizeof *gf[k]);
+        lf[k] = malloc(NV * sizeof *lf[k]);
+    }
+    model_case_f64(&c, g64);
+    model_case_f32(&c, l32, g32);
+    model_case_fast(&c, kernels, 1, lf[0], gf[0]);
+    gpt_tensor *t = malloc(gpt_tensor_count(z) * sizeof *t);
+    gpt_tensor_list(z, t);
+    size_t compared = 0;
+    for (size_t i = 0; i < gpt_tensor_count(z); i++) {
+        double largest = 0, error = 0;
+        for (size_t k = t[i].offset; k < t[i].offset + t[i].count; k++) {
+            if (fabs(g64[k]) > largest) largest = fabs(g64[k]);
+            if (!(fabs(g32[k] - g64[k]) <= error)) error = fabs(g32[k] - g64[k]);
+        }
+        const double bound = 4 * error + 8 * 6e-8 * largest;
+        for (size_t k = t[i].offset; k < t[i].offset + t[i].count; k++, compared++)
+            assert_near_at(gf[0][k], g64[k], bound, t[i].name, k - t[i].offset);
+    }
+    assert_int_equal(compared, c.count);
+    for (int threads = 2; threads <= 7; threads++) {            /* same bits */
+        if (threads > 3 && threads < 7) continue;
+        model_case_fast(&c, kernels, threads, lf[1], gf[1]);
+        assert_memory_equal(lf[0], lf[1], NV * sizeof *lf[0]);
+        assert_memory_equal(gf[0], gf[1], c.count * sizeof *gf[0]);
+    }
+    free(t);
+    for (int k = 0; k < 2; k++) { free(gf[k]); free(lf[k]); }
+    free(l32);
+    free(g32);
+    free(g64);
+    model_case_free(&c);
+}
+
+static void fast_wirings_equal_the_definitions(void **state)
+{
+    (void)state;
+    static const char *const isas[] = { "portable", "avx2", "avx512" };
+    int ran = 0;
+    for (size_t i = 0; i < sizeof isas / sizeof *isas; i++) {
+        const ops *kernels = ops_pick(isas[i]);
+        if (!kernels) continue;
+        const gpt_config tied = { .L = 2, .C = 32, .NH = 2, .FF = 48, .T = 20, .V = 101,
+                                  .tied = true };
+        compare_fast(&small, 2, 4, kernels);
+        compare_fast(&tied, 3, 17, kernels);
+        ran++;
+    }
+    assert_true(ran >= 1);
+}
+
+static void sizes_are_checked(void **state)
+{
+    (void)state;
+    gpt_config z = small;
+    assert_ok(gpt_config_check(&z, &test_error));
+    z.NH = 4;
+    assert_int_equal(gpt_config_check(&z, &test_error), VT_USAGE);
+    assert_contains(test_error.text, "--heads 4 does not divide --d-model 6");
+    z = small;
+    z.L = 0;
+    assert_int_equal(gpt_config_check(&z, &test_error), VT_USAGE);
+    assert_contains(test_error.text, "--layers 0");
+    z = small;
+    z.C = z.NH = 2000000000;
+    assert_int_equal(gpt_config_check(&z, &test_error), VT_TOO_LARGE);
+    /* NUM-01: 48 x 1024 rows of 50257 logits do not fit an int, but a size. */
+    z = (gpt_config){ .L = 12, .C = 768, .NH = 12, .FF = 3072, .T = 1024, .V = 50257 };
+    assert_ok(gpt_config_check(&z, &test_error));
+    assert_true(gpt_acts_bytes_fast(&z, 48, 1024, 1024, false) > 2470232064u * sizeof(float));
+    assert_true(gpt_acts_bytes_fast(&z, 48, 1024, 1024, false) != SIZE_MAX);
+    assert_true(gpt_acts_bytes_fast(&z, 1 << 20, 1 << 20, 1 << 20, false) == SIZE_MAX);
+}
+
+/* A published count: GPT-2 small has 124,439,808 parameters. */
+static void tensors_of_gpt2(void **state)
+{
+    (void)state;
+    const gpt_config z = { .L = 12, .C = 768, .NH = 12, .FF = 3072, .T = 1024, .V = 50257,
+                           .tied = true };
+    assert_int_equal(gpt_parameter_count(&z), 124439808);
+    assert_int_equal(gpt_tensor_count(&z), 148);
+    gpt_tensor t[148];
+    gpt_tensor_list(&z, t);
+    assert_string_equal(t[4].name, "h.0.qkvw");
+    assert_string_equal(t[4].file, "transformer.h.0.attn.c_attn.weight");
+    assert_int_equal(t[4].cols, 2304);
+    size_t at = 0;
+    for (int i = 0; i < 148; i++) {
+        assert_int_equal(t[i].offset, at);
+        at += t[i].count;
+        assert_int_equal(t[i].decay, !t[i].vector);     /* matrices only */
+    }
+}
+
+/* Xavier's limit and GPT-2's deviations, from the formulas; a tensor's numbers
+ * come from its own stream. */
+static void initial_values(void **state)
+{
+    (void)state;
+    const gpt_config z = { .L = 2, .C = 64, .NH = 2, .FF = 96, .T = 40, .V = 300 };
+    const size_t n = gpt_tensor_count(&z);
+    gpt_tensor *t = malloc(n * sizeof *t);
+    float *w = malloc(gpt_parameter_count(&z) * sizeof *w);
+    gpt_tensor_list(&z, t);
+    for (int init = GPT_INIT_XAVIER; init <= GPT_INIT_GPT2; init++) {
+        gpt_initialise(w, &z, t, n, (enum gpt_init)init, 42);
+        for (size_t i = 0; i < n; i++) {
+            double sum = 0, squares = 0, largest = 0;
+            for (size_t k = 0; k < t[i].count; k++) {
+                const double x = (double)w[t[i].offset + k];
+                sum += x;
+                squares += x * x;
+                if (!(fabs(x) <= largest)) largest = fabs(x);
+            }
+            const double count = (double)t[i].count;
+            if (t[i].vector) {
+                const double all = t[i].start == GPT_ONES ? 1 : 0;
+                assert_true(sum == all * count && squares == all * count);
+                continue;
+            }
+            const double limit = sqrt(6.0 / (t[i].rows + t[i].cols));
+            const bool residual = strstr(t[i].name, "projw") != NULL;
+            const double deviation = init == GPT_INIT_XAVIER ? limit / sqrt(3)
+                                   : residual ? 0.02 / 2 : 0.02;
+            /* five standard errors of the estimates */
+            assert_near(sum / count, 0, 5 * deviation / sqrt(count));
+            assert_near(sqrt(squares / count), deviation, 5 * deviation / sqrt(2 * count));
+            if (init == GPT_INIT_XAVIER) assert_true(largest <= limit && largest > 0.99 * limit);
+        }
+    }
+    rng r;                                  /* tensor 1 is wpe, from [42, 0, 1] */
+    const uint64_t list[] = { 42, 0, 1 };
+    rng_seed_list(&r, list, 3);
+    for (size_t k = 0; k < 100; k++)
+        assert_true(w[t[1].offset + k] == (float)(0.02 * rng_normal(&r)));
+    free(w);
+    free(t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gradients_equal_complex_step),
+        cmocka_unit_test(gradients_of_a_tied_model),
+        cmocka_unit_test(cached_forward_equals_the_full_one),
+        cmocka_unit_test(later_tokens_do_not_reach_earlier_logits),
+        cmocka_unit_test(fast_wirings_equal_the_definitions),
+        cmocka_unit_test(sizes_are_checked),
+        cmocka_unit_test(tensors_of_gpt2),
+        cmocka_unit_test(initial_values),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
