@@ -129,6 +129,61 @@ static void launches_do_not_mix(void **state)
     }
 }
 
+static void sleepy_task(void *context, size_t i, int worker)
+{
+    (void)worker;
+    atomic_int *done = context;
+    const struct timespec pause = { 0, i % 2 ? 3000000 : 300000 };
+    nanosleep(&pause, NULL);
+    atomic_fetch_add(done, 1);
+}
+
+/* The caller, done with its own tasks, waits for those of others. */
+static void a_run_ends_with_its_last_task(void **state)
+{
+    (void)state;
+    team *t = NULL;
+    assert_ok(team_new(&t, 3, 0, 0, &test_error));
+    for (int k = 0; k < 20; k++) {
+        atomic_int done;
+        atomic_init(&done, 0);
+        team_run(t, 6, sleepy_task, &done);
+        assert_int_equal(atomic_load(&done), 6);
+    }
+    team_free(t);
+}
+
+/* Arrives, and waits for the others: that the workers sleep on is seen after
+ * ten seconds. */
+static void meeting_task(void *context, size_t i, int worker)
+{
+    (void)i;
+    (void)worker;
+    atomic_int *here = context;
+    const struct timespec pause = { 0, 1000000 };
+    atomic_fetch_add(here, 1);
+    for (int k = 0; atomic_load(here) < 3; k++) {
+        if (k == 10000) abort();
+        nanosleep(&pause, NULL);
+    }
+}
+
+static void sleeping_workers_are_woken(void **state)
+{
+    (void)state;
+    team *t = NULL;
+    assert_ok(team_new(&t, 3, 0, 0, &test_error));
+    for (int k = 0; k < 20; k++) {
+        const struct timespec pause = { 0, 2000000 };
+        atomic_int here;
+        atomic_init(&here, 0);
+        if (k % 2) nanosleep(&pause, NULL);
+        team_run(t, 3, meeting_task, &here);
+        assert_int_equal(atomic_load(&here), 3);
+    }
+    team_free(t);
+}
+
 static void scratch_task(void *context, size_t i, int worker)
 {
     team *t = context;
@@ -198,6 +253,8 @@ int main(void)
         cmocka_unit_test(blocks_beyond_the_memory_are_refused),
         cmocka_unit_test(every_task_runs_once),
         cmocka_unit_test(launches_do_not_mix),
+        cmocka_unit_test(a_run_ends_with_its_last_task),
+        cmocka_unit_test(sleeping_workers_are_woken),
         cmocka_unit_test(scratch_is_each_workers_own),
         cmocka_unit_test(no_team_is_the_caller),
         cmocka_unit_test(impossible_teams_are_refused),

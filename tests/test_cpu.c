@@ -1,0 +1,98 @@
+/* test_cpu.c -- what cpu.c detects against what the kernel reports. */
+#define _GNU_SOURCE             /* sched_setaffinity */
+#include "support.h"
+#include "base/cpu.h"
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The first line of /proc/cpuinfo that starts so, blanks at both ends. */
+static bool cpuinfo(const char *name, char *line, size_t size)
+{
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    bool found = false;
+    while (file && !found && fgets(line + 1, (int)size - 2, file))
+        found = strncmp(line + 1, name, strlen(name)) == 0;
+    if (file) fclose(file);
+    line[0] = ' ';
+    line[1 + strcspn(line + 1, "\n")] = ' ';
+    return found;
+}
+
+static void instruction_sets_are_the_kernels(void **state)
+{
+    (void)state;
+    const cpu_features f = cpu_detect();
+    static char line[16384];
+    if (!cpuinfo("flags", line, sizeof line)) {         /* not x86 */
+        assert_false(f.avx2 || f.avx512 || f.amx_tile);
+        return;
+    }
+    const struct { bool ours; const char *all[6]; } sets[] = {
+        { f.avx2, { " avx2 ", " fma ", NULL } },
+        { f.avx512, { " avx512f ", " avx512vl ", " avx512dq ", " avx512bw ", " fma ", NULL } },
+        { f.avx512_vnni, { " avx512_vnni ", " avx512vl ", " avx512dq ", " avx512bw ", NULL } },
+        { f.avx512_bf16, { " avx512_bf16 ", " avx512vl ", " avx512dq ", " avx512bw ", NULL } },
+        { f.amx_tile, { " amx_tile ", NULL } },
+        { f.amx_bf16, { " amx_bf16 ", NULL } },
+        { f.amx_int8, { " amx_int8 ", NULL } },
+    };
+    for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++) {
+        bool theirs = true;
+        for (size_t k = 0; sets[i].all[k]; k++)
+            if (!strstr(line, sets[i].all[k])) theirs = false;
+        if (sets[i].ours != theirs) fail_msg("%s is %d", sets[i].all[0], sets[i].ours);
+    }
+}
+
+static void affinity_counts(void **state)
+{
+    (void)state;
+    cpu_set_t before, one;
+    assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
+    assert_int_equal(cpu_count(), CPU_COUNT(&before));
+    size_t first = 0;
+    while (!CPU_ISSET(first, &before)) first++;
+    CPU_ZERO(&one);
+    CPU_SET(first, &one);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    const int n = cpu_count();
+    assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
+    assert_int_equal(n, 1);
+}
+
+static void memory_is_at_most_the_machines(void **state)
+{
+    (void)state;
+    FILE *file = fopen("/proc/meminfo", "r");
+    assert_non_null(file);
+    unsigned long long kib = 0;
+    assert_int_equal(fscanf(file, "MemTotal: %llu kB", &kib), 1);
+    fclose(file);
+    assert_true(cpu_memory() >= (size_t)1 << 20);
+    assert_true(cpu_memory() <= kib * 1024);
+}
+
+static void the_name_is_the_systems(void **state)
+{
+    (void)state;
+    static char line[16384];
+    char name[128], cut[4];
+    cpu_name(name, sizeof name);
+    cpu_name(cut, sizeof cut);
+    assert_true(strlen(name) > 0 && strlen(cut) == 3);
+    assert_null(strchr(name, '\n'));
+    assert_int_equal(strncmp(name, cut, 3), 0);
+    if (cpuinfo("model name", line, sizeof line)) assert_contains(line, name);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(instruction_sets_are_the_kernels),
+        cmocka_unit_test(affinity_counts),
+        cmocka_unit_test(memory_is_at_most_the_machines),
+        cmocka_unit_test(the_name_is_the_systems),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
