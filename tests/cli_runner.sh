@@ -22,7 +22,7 @@ echo ':'                                                > silent.sh
 echo 'echo 1..1; echo "ok 1"; exit 3'                   > status.sh
 echo 'echo 1..2; echo "not ok 1 # SKIP no torch"; echo "ok 2"' > skipping.sh
 echo 'echo "1..0 # SKIP no such oracle"'                > all_skipped.sh
-echo 'echo 1..2; echo "ok 1"; echo "Bail out! lost"'    > bail.sh
+echo 'echo 1..1; echo "ok 1"; echo "Bail out! lost"'    > bail.sh
 cat > groups.sh <<'END'
 echo 1..1; echo "ok 1"; echo 1..2; echo "ok 1"; echo "ok 2"
 END

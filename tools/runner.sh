@@ -52,10 +52,9 @@ END
     file=$logs/$(printf %s "$name" | tr / -)
     ulimit -c 0
     began=$(date +%s.%N)
-    # In the background, so that an interrupt ends it at once; there the shell
-    # would have it ignore interrupts, which tests of interruption need.
-    env --default-signal=INT,QUIT timeout -k 3 "$limit" sh -c "$command" \
-        </dev/null >"$file.out" 2>"$file.err" &
+    # In the background, so that an interrupt ends it at once.  (The shell makes
+    # it ignore interrupts there; timeout undoes that, as cli_runner.sh checks.)
+    timeout -k 3 "$limit" sh -c "$command" </dev/null >"$file.out" 2>"$file.err" &
     pid=$!
     trap 'kill $pid 2>/dev/null; exit 130' INT TERM
     wait $pid
