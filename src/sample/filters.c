@@ -1,0 +1,167 @@
+/* filters.c -- see filters.h.
+ *
+ * The order is made as far as it is looked at: a heap whose root is the first
+ * of the order gives it up and shrinks by one at its end, where the given-up
+ * element goes (a heapsort stopped early).  So the i-th of the order stands at
+ * choices[V - 1 - i], and a draw from a peaked row looks at a few of V ids.
+ */
+#include "sample/filters.h"
+#include <assert.h>
+#include <math.h>
+
+vt_status filter_check(const filter_options *options, vt_error *err)
+{
+    if (!(options->temperature >= 0) || isinf(options->temperature))
+        return fail(err, VT_USAGE, "temperature: expected a finite number >= 0 (0 = greedy), "
+                    "found %g", options->temperature);
+    if (!(options->top_p >= 0 && options->top_p <= 1))
+        return fail(err, VT_USAGE, "top-p: expected a number in 0..1 (1 = off), found %g",
+                    options->top_p);
+    return VT_OK;
+}
+
+/* --- the order ---------------------------------------------------------- */
+
+typedef struct ranking {
+    filter_choice *c;
+    size_t         V, heap;     /* c[0 .. heap-1] is a heap */
+    double         total;       /* of all weights, added by id */
+} ranking;
+
+static bool before(const filter_choice *a, const filter_choice *b)
+{
+    return a->weight > b->weight || (a->weight == b->weight && a->id < b->id);
+}
+
+static void sift(filter_choice *c, size_t i, size_t heap)
+{
+    const filter_choice moved = c[i];
+    for (size_t child; (child = 2 * i + 1) < heap; i = child) {
+        if (child + 1 < heap && before(&c[child + 1], &c[child])) child++;
+        if (!before(&c[child], &moved)) break;
+        c[i] = c[child];
+    }
+    c[i] = moved;
+}
+
+/* The i-th of the order, i < V. */
+static const filter_choice *nth(ranking *r, size_t i)
+{
+    while (r->V - r->heap <= i) {
+        const filter_choice first = r->c[0];
+        r->heap--;
+        r->c[0] = r->c[r->heap];
+        sift(r->c, 0, r->heap);
+        r->c[r->heap] = first;
+    }
+    return &r->c[r->V - 1 - i];
+}
+
+/* --- weights ------------------------------------------------------------ */
+
+/* The largest logit's lowest id. */
+static vt_status find_max(const float *logits, size_t V, size_t *id, vt_error *err)
+{
+    size_t best = 0;
+    for (size_t v = 0; v < V; v++) {
+        if (isnan(logits[v]) || (isinf(logits[v]) && logits[v] > 0))
+            return fail(err, VT_NAN, "the logit of token %zu is %s", v,
+                        isnan(logits[v]) ? "NaN" : "+Inf");
+        if (logits[v] > logits[best]) best = v;
+    }
+    if (isinf(logits[best]))
+        return fail(err, VT_NAN, "all %zu logits are -Inf: there is no next token", V);
+    *id = best;
+    return VT_OK;
+}
+
+static void rank(ranking *r, const float *logits, size_t V, double max, double temperature,
+                 filter_choice *c)
+{
+    *r = (ranking){ c, V, V, 0 };
+    for (size_t v = 0; v < V; v++) {
+        c[v] = (filter_choice){ exp(((double)logits[v] - max) / temperature), v };
+        r->total += c[v].weight;
+    }
+    for (size_t i = V / 2; i-- > 0;) sift(c, i, V);
+}
+
+/* How many of the order are kept, and their mass. */
+static size_t keep(ranking *r, const filter_options *options, double *mass)
+{
+    size_t limit = r->V;
+    *mass = r->total;
+    if (options->top_k > 0 && options->top_k < r->V) {
+        limit = options->top_k;
+        *mass = 0;
+        for (size_t i = 0; i < limit; i++) *mass += nth(r, i)->weight;
+    }
+    if (options->top_p >= 1) return limit;
+    const double enough = options->top_p * *mass;
+    size_t n = 1;
+    *mass = nth(r, 0)->weight;
+    while (n < limit && *mass < enough) *mass += nth(r, n++)->weight;
+    return n;
+}
+
+/* The first of `kept` whose running mass exceeds u * mass.  Where rounding
+ * leaves none, the last that has a weight at all. */
+static size_t draw(ranking *r, size_t kept, double mass, double u)
+{
+    const double target = u * mass;
+    double running = 0;
+    size_t id = nth(r, 0)->id;                      /* weight exp(0) = 1 */
+    for (size_t i = 0; i < kept && nth(r, i)->weight > 0; i++) {
+        id = nth(r, i)->id;
+        running += nth(r, i)->weight;
+        if (running > target) break;
+    }
+    return id;
+}
+
+vt_status filter_draw(const float *logits, size_t V, const filter_options *options, double u,
+                      filter_choice *scratch, size_t *id, vt_error *err)
+{
+    assert(V >= 1 && u >= 0 && u < 1);
+    size_t best = 0;
+    vt_status status = filter_check(options, err);
+    if (status == VT_OK) status = find_max(logits, V, &best, err);
+    if (status != VT_OK) return status;
+    *id = best;
+    if (options->temperature > 0) {
+        ranking r;
+        double mass;
+        rank(&r, logits, V, (double)logits[best], options->temperature, scratch);
+        const size_t kept = keep(&r, options, &mass);
+        *id = draw(&r, kept, mass, u);
+    }
+    return VT_OK;
+}
+
+vt_status filter_list(const float *logits, size_t V, const filter_options *options,
+                      filter_choice *choices, size_t *kept, vt_error *err)
+{
+    assert(V >= 1);
+    size_t best = 0;
+    vt_status status = filter_check(options, err);
+    if (status == VT_OK) status = find_max(logits, V, &best, err);
+    if (status != VT_OK) return status;
+    *kept = 1;
+    if (options->temperature > 0) {
+        ranking r;
+        double mass;
+        rank(&r, logits, V, (double)logits[best], options->temperature, choices);
+        const size_t n = keep(&r, options, &mass);
+        (void)nth(&r, V - 1);                       /* sorted, the first at the end */
+        for (size_t i = 0; i < V / 2; i++) {
+            const filter_choice swap = choices[i];
+            choices[i] = choices[V - 1 - i];
+            choices[V - 1 - i] = swap;
+        }
+        for (*kept = 0; *kept < n && choices[*kept].weight > 0; ++*kept)
+            choices[*kept].weight /= mass;
+    } else {
+        choices[0] = (filter_choice){ 1, best };
+    }
+    return VT_OK;
+}
