@@ -51,7 +51,7 @@
 enum { FILE_MOST = 1 << 28, BLOCK_MOST = 1 << 26 };     /* bytes */
 enum { OK = 0, USAGE = 2, BAD_INPUT = 3, IO_FAILED = 4 };
 
-typedef struct text { const unsigned char *data; size_t len; } text;
+typedef struct span { const unsigned char *data; size_t len; } span;
 
 static int bad(FILE *report, const char *what, size_t at)
 {
@@ -61,25 +61,25 @@ static int bad(FILE *report, const char *what, size_t at)
 
 /* ---- the objects of the file -------------------------------------------- */
 
-static bool take(text *in, size_t n, text *out)
+static bool take(span *in, size_t n, span *out)
 {
     if (n > in->len) return false;
-    *out = (text){ in->data, n };
+    *out = (span){ in->data, n };
     in->data += n;
     in->len -= n;
     return true;
 }
 
-static bool take_u32(text *in, uint32_t *v)
+static bool take_u32(span *in, uint32_t *v)
 {
-    text b;
+    span b;
     if (!take(in, 4, &b)) return false;
     *v = (uint32_t)b.data[0] << 24 | (uint32_t)b.data[1] << 16 | (uint32_t)b.data[2] << 8 | b.data[3];
     return true;
 }
 
 /* One block off `in` into *object (free it); false when it is malformed. */
-static bool take_block(text *in, unsigned char **object, size_t *n)
+static bool take_block(span *in, unsigned char **object, size_t *n)
 {
     uint32_t size;
     *object = NULL;
@@ -94,7 +94,7 @@ static bool take_block(text *in, unsigned char **object, size_t *n)
     inflateEnd(&z);
     if (end != Z_STREAM_END || z.total_out != size) return false;
     *n = size;
-    text used;
+    span used;
     return take(in, in->len - z.avail_in, &used);
 }
 
@@ -103,9 +103,9 @@ enum { LATIN1 = 4, UTF8 = 8, ASCII = 64 };
 
 /* The lines of a character vector (free *lines; they point into the object);
  * how many, or SIZE_MAX where it is no such thing. */
-static size_t lines_of(text object, text **lines)
+static size_t lines_of(span object, span **lines)
 {
-    text in = object, skipped;
+    span in = object, skipped;
     uint32_t version, word, flags, count, length;
     *lines = NULL;
     if (!take(&in, 2, &skipped) || memcmp(skipped.data, "X\n", 2) != 0) return SIZE_MAX;
@@ -130,28 +130,28 @@ static size_t lines_of(text object, text **lines)
 
 /* ---- what a line is ------------------------------------------------------ */
 
-static text trimmed(text t)
+static span trimmed(span t)
 {
     while (t.len && (*t.data == ' ' || *t.data == '\t')) t.data++, t.len--;
     while (t.len && (t.data[t.len - 1] == ' ' || t.data[t.len - 1] == '\t')) t.len--;
     return t;
 }
 
-static bool is(text t, const char *word)
+static bool is(span t, const char *word)
 {
     return t.len == strlen(word) && memcmp(t.data, word, t.len) == 0;
 }
 
-static bool after(text t, const char *word, text *rest)
+static bool after(span t, const char *word, span *rest)
 {
     const size_t n = strlen(word);
     if (t.len < n || memcmp(t.data, word, n) != 0) return false;
-    *rest = (text){ t.data + n, t.len - n };
+    *rest = (span){ t.data + n, t.len - n };
     return true;
 }
 
 /* 1 .. 999 in digits or Roman numerals; 0 for anything else. */
-static int number(text t)
+static int number(span t)
 {
     static const struct { const char *sign; int value; } roman[] = {
         { "XC", 90 }, { "L", 50 }, { "XL", 40 }, { "X", 10 }, { "IX", 9 }, { "V", 5 },
@@ -170,17 +170,17 @@ static int number(text t)
     return t.len == 0 ? n : 0;
 }
 
-static int heading(text line, const char *capital, const char *small)
+static int heading(span line, const char *capital, const char *small)
 {
-    text rest;
+    span rest;
     if (after(line, capital, &rest) || (small && after(line, small, &rest)))
         return number(trimmed(rest));
     return 0;
 }
-static int chapter_heading(text line) { return heading(line, "CHAPTER ", "Chapter "); }
-static int volume_heading(text line) { return heading(line, "VOLUME ", NULL); }
+static int chapter_heading(span line) { return heading(line, "CHAPTER ", "Chapter "); }
+static int volume_heading(span line) { return heading(line, "VOLUME ", NULL); }
 
-static bool ends_novel(text line)
+static bool ends_novel(span line)
 {
     static const char *const ends[] = { "FINIS", "Finis", "THE END", "A NOTE ON THE TEXT" };
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
@@ -189,17 +189,17 @@ static bool ends_novel(text line)
 }
 
 /* Lines that an editor's note on volumes takes from lines[0] on; 0: none. */
-static size_t note_lines(const text *lines, size_t n)
+static size_t note_lines(const span *lines, size_t n)
 {
     enum { LONGEST = 6 };
-    const text first = trimmed(lines[0]);
-    text rest;
+    const span first = trimmed(lines[0]);
+    span rest;
     bool volume = false;
     if (!after(first, "[", &rest)) return 0;
     for (size_t k = 0; k + 6 <= first.len; k++)
         volume |= memcmp(first.data + k, "olume ", 6) == 0;
     for (size_t i = 0; volume && i < n && i < LONGEST; i++) {
-        const text line = trimmed(lines[i]);
+        const span line = trimmed(lines[i]);
         if (line.len && line.data[line.len - 1] == ']') return i + 1;
     }
     return 0;
@@ -209,7 +209,7 @@ static size_t note_lines(const text *lines, size_t n)
 
 /* A novel's title as its first line gives it, "PRIDE AND PREJUDICE", with small
  * letters but for the first of each word other than "and". */
-static void write_title(text title, FILE *out)
+static void write_title(span title, FILE *out)
 {
     bool begins = true;
     for (size_t i = 0; i < title.len; i++) {
@@ -221,7 +221,7 @@ static void write_title(text title, FILE *out)
     }
 }
 
-static void write_row(text title, int chapter, const text *lines, size_t n, FILE *out)
+static void write_row(span title, int chapter, const span *lines, size_t n, FILE *out)
 {
     while (n && trimmed(lines[0]).len == 0) lines++, n--;
     while (n && trimmed(lines[n - 1]).len == 0) n--;
@@ -238,12 +238,12 @@ static void write_row(text title, int chapter, const text *lines, size_t n, FILE
 }
 
 /* `kept` has room for n lines. */
-static int write_novel(const text *lines, size_t n, text *kept, FILE *out, FILE *report)
+static int write_novel(const span *lines, size_t n, span *kept, FILE *out, FILE *report)
 {
     size_t first = 0;
     while (first < n && trimmed(lines[first]).len == 0) first++;
     if (first == n) return bad(report, "a text without a title", n);
-    const text title = trimmed(lines[first]);
+    const span title = trimmed(lines[first]);
     int chapters = 0, in_volume = 0;
     size_t count = 0;                           /* lines kept of this chapter */
     bool volume_begins = false;
@@ -274,20 +274,20 @@ static int write_novel(const text *lines, size_t n, text *kept, FILE *out, FILE 
     return OK;
 }
 
-static int write_novels(text file, FILE *out, FILE *report)
+static int write_novels(span file, FILE *out, FILE *report)
 {
-    text in = file;
+    span in = file;
     if (in.len == 0) return bad(report, "the file is empty", 0);
     fputs("novel,chapter,text\n", out);
     while (in.len) {
         const size_t at = file.len - in.len;
         unsigned char *object;
-        text *lines = NULL, *kept = NULL;
+        span *lines = NULL, *kept = NULL;
         size_t size, n = SIZE_MAX;
         int status = BAD_INPUT;
         if (!take_block(&in, &object, &size)) {
             bad(report, "no block: expected a length and a zlib stream of that many bytes", at);
-        } else if ((n = lines_of((text){ object, size }, &lines)) == SIZE_MAX) {
+        } else if ((n = lines_of((span){ object, size }, &lines)) == SIZE_MAX) {
             bad(report, "no character vector in UTF-8 in the block", at);
         } else {
             kept = malloc((n + 1) * sizeof *kept);
@@ -328,7 +328,7 @@ int main(int argc, char **argv)
                 (int)FILE_MOST);
         return IO_FAILED;
     }
-    int status = write_novels((text){ data, n }, stdout, stderr);
+    int status = write_novels((span){ data, n }, stdout, stderr);
     free(data);
     if (fflush(stdout) != 0 || ferror(stdout)) {
         fputs("austen: cannot write the result\n", stderr);
