@@ -44,6 +44,7 @@ enum {
     PANEL = VECS * VEC_LANES,           /* columns of a panel */
     KC    = 256,                        /* steps of a panel: 32 KiB of avx512 */
     BLOCK = 44 * ROWS,                  /* most rows of a task */
+    TASKS = 8,                          /* wanted at least */
     WIDE  = 8                           /* vecs of a single row's task */
 };
 
@@ -181,14 +182,27 @@ static void pack_rows(float *panel, const gemm *g, size_t k0, size_t steps,
     }
 }
 
-/* The same where a column of b is contiguous. */
+/* The same where a column of b is contiguous: squares are transposed. */
 static void pack_columns(float *panel, const gemm *g, size_t k0, size_t steps,
                          size_t j0, size_t n)
 {
     const size_t width = n <= VEC_LANES ? VEC_LANES : PANEL;
-    for (size_t j = 0; j < width; j++) {
-        const float *b = g->b + (j0 + j) * g->b_step + k0;
-        for (size_t k = 0; k < steps; k++) panel[k * width + j] = j < n ? b[k] : 0;
+    for (size_t j1 = 0; j1 < width; j1 += VEC_LANES)
+    for (size_t k1 = 0; k1 < steps; k1 += VEC_LANES) {
+        const size_t m = steps - k1 < VEC_LANES ? steps - k1 : VEC_LANES;
+        const size_t columns = lanes(n, j1 / VEC_LANES);
+        const float *b = g->b + (j0 + j1) * g->b_step + k0 + k1;
+        vec square[VEC_LANES];
+        if (columns == VEC_LANES && m == VEC_LANES) {
+            VEC_UNROLL
+            for (size_t j = 0; j < VEC_LANES; j++) square[j] = vec_load(b + j * g->b_step);
+        } else {
+            for (size_t j = 0; j < VEC_LANES; j++)
+                square[j] = j < columns ? vec_load_n(b + j * g->b_step, m) : vec_zero();
+        }
+        vec_transpose(square);
+        float *to = panel + k1 * width + j1;
+        for (size_t k = 0; k < m; k++) vec_store(to + k * width, square[k]);
     }
 }
 
@@ -204,9 +218,13 @@ static cut cut_up(const gemm *g)
     if (u.direct && g->m == 1) u.width = WIDE * VEC_LANES;
     u.panels = ceil_div(g->n, u.width);
     if (!u.direct) {
-        /* Blocks of about equal size, whole tiles but for the last. */
+        /* Blocks of about equal size, whole tiles but for the last.  Where
+         * there would be few tasks, more of them while the copy stays cheap. */
         const size_t most = g->a_step == 1 ? BLOCK : BLOCK / 4;
+        const size_t wanted = ceil_div(TASKS, u.panels), cheap = g->m / (5 * ROWS);
+        const size_t finer = wanted < cheap ? wanted : cheap;
         u.blocks = ceil_div(g->m, most);
+        if (g->a_step == 1 && u.blocks < finer) u.blocks = finer;
         u.rows   = ceil_div(ceil_div(g->m, u.blocks), ROWS) * ROWS;
         u.blocks = ceil_div(g->m, u.rows);
     }

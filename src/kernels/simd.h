@@ -25,6 +25,7 @@
  *  vec_any(m)                       whether a lane is set
  *  vec_sum(a)  vec_hmax(a)          over the lanes, in a fixed order: lane i
  *                                   with i + VEC_LANES/2, then /4, ... then 1
+ *  vec_transpose(r)                 of the square of VEC_LANES vecs r[i], in place
  *
  *  vecd                             VEC_LANES/2 doubles
  *  vecd_low(a)  vecd_high(a)        the lower, the upper lanes of a vec

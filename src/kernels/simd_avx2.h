@@ -73,6 +73,29 @@ static inline float vec_hmax(vec a)
     return _mm_cvtss_f32(_mm_max_ss(d, _mm_movehdup_ps(d)));
 }
 
+/* In halves (4 x 4 blocks) first, then the halves among each other. */
+static inline void vec_transpose(vec r[VEC_LANES])
+{
+    vec t[8], u[8];
+    VEC_UNROLL
+    for (int i = 0; i < 8; i += 2) {
+        t[i]     = _mm256_unpacklo_ps(r[i], r[i + 1]);
+        t[i + 1] = _mm256_unpackhi_ps(r[i], r[i + 1]);
+    }
+    VEC_UNROLL
+    for (int i = 0; i < 8; i += 4) {    /* u[4g+c], half h: rows 4g .. of column 4h+c */
+        u[i]     = _mm256_shuffle_ps(t[i], t[i + 2], 0x44);
+        u[i + 1] = _mm256_shuffle_ps(t[i], t[i + 2], 0xEE);
+        u[i + 2] = _mm256_shuffle_ps(t[i + 1], t[i + 3], 0x44);
+        u[i + 3] = _mm256_shuffle_ps(t[i + 1], t[i + 3], 0xEE);
+    }
+    VEC_UNROLL
+    for (int c = 0; c < 4; c++) {
+        r[c]     = _mm256_permute2f128_ps(u[c], u[4 + c], 0x20);
+        r[4 + c] = _mm256_permute2f128_ps(u[c], u[4 + c], 0x31);
+    }
+}
+
 static inline vecd vecd_low(vec a)      { return _mm256_cvtps_pd(_mm256_castps256_ps128(a)); }
 static inline vecd vecd_high(vec a)     { return _mm256_cvtps_pd(_mm256_extractf128_ps(a, 1)); }
 static inline vecd vecd_zero(void)      { return _mm256_setzero_pd(); }

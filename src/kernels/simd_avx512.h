@@ -61,6 +61,37 @@ static inline float vec_hmax(vec a)
     return _mm_cvtss_f32(_mm_max_ss(d, _mm_movehdup_ps(d)));
 }
 
+static inline __m512 vec_unpack_pairs(bool high, vec a, vec b)
+{
+    const __m512d x = _mm512_castps_pd(a), y = _mm512_castps_pd(b);
+    return _mm512_castpd_ps(high ? _mm512_unpackhi_pd(x, y) : _mm512_unpacklo_pd(x, y));
+}
+
+/* In quarters (4 x 4 blocks) first, then the quarters among each other. */
+static inline void vec_transpose(vec r[VEC_LANES])
+{
+    vec t[16], u[16];
+    VEC_UNROLL
+    for (int i = 0; i < 16; i += 2) {
+        t[i]     = _mm512_unpacklo_ps(r[i], r[i + 1]);
+        t[i + 1] = _mm512_unpackhi_ps(r[i], r[i + 1]);
+    }
+    VEC_UNROLL
+    for (int i = 0; i < 16; i++)        /* u[4g+c], quarter q: rows 4g .. of column 4q+c */
+        u[i] = vec_unpack_pairs(i % 2, t[i / 4 * 4 + i % 4 / 2], t[i / 4 * 4 + i % 4 / 2 + 2]);
+    VEC_UNROLL
+    for (int c = 0; c < 4; c++) {
+        const vec a = _mm512_shuffle_f32x4(u[c], u[4 + c], 0x44);
+        const vec b = _mm512_shuffle_f32x4(u[c], u[4 + c], 0xEE);
+        const vec d = _mm512_shuffle_f32x4(u[8 + c], u[12 + c], 0x44);
+        const vec e = _mm512_shuffle_f32x4(u[8 + c], u[12 + c], 0xEE);
+        r[c]      = _mm512_shuffle_f32x4(a, d, 0x88);
+        r[4 + c]  = _mm512_shuffle_f32x4(a, d, 0xDD);
+        r[8 + c]  = _mm512_shuffle_f32x4(b, e, 0x88);
+        r[12 + c] = _mm512_shuffle_f32x4(b, e, 0xDD);
+    }
+}
+
 static inline vecd vecd_low(vec a)      { return _mm512_cvtps_pd(_mm512_castps512_ps256(a)); }
 static inline vecd vecd_high(vec a)     { return _mm512_cvtps_pd(_mm512_extractf32x8_ps(a, 1)); }
 static inline vecd vecd_zero(void)      { return _mm512_setzero_pd(); }

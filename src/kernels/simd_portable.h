@@ -152,6 +152,16 @@ static inline float vec_hmax(vec a)
     return even > odd ? even : odd;
 }
 
+static inline void vec_transpose(vec r[VEC_LANES])
+{
+    for (int i = 0; i < VEC_LANES; i++)
+    for (int j = 0; j < i; j++) {
+        const float x = r[i].at[j];
+        r[i].at[j] = r[j].at[i];
+        r[j].at[i] = x;
+    }
+}
+
 static inline vecd vecd_low(vec a)  { return (vecd){ { (double)a.at[0], (double)a.at[1] } }; }
 static inline vecd vecd_high(vec a) { return (vecd){ { (double)a.at[2], (double)a.at[3] } }; }
 static inline vecd vecd_zero(void)  { return (vecd){ { 0, 0 } }; }
