@@ -18,7 +18,8 @@
  *  vec_sqrt vec_abs vec_neg (a)
  *  vec_round(a)                     to the nearest integer, ties to even;
  *                                   |a| < 2^22
- *  vec_scale2(a, n)                 a 2^n; n holds integers, -252 <= n <= 254
+ *  vec_scale2(a, n)                 a 2^n; n holds integers, -252 <= n <= 254;
+ *                                   rounded once for 0.5 <= |a| <= 2
  *  vec_lt vec_le vec_eq (a, b)      vmask; false where one is NaN
  *  vec_first(n)                     vmask of the first n lanes (0 .. VEC_LANES)
  *  vec_select(m, a, b)              m ? a : b

@@ -107,7 +107,8 @@ static inline float vec_power(int n)
 static inline vec vec_scale2(vec a, vec n)
 {
     for (int i = 0; i < VEC_LANES; i++) {
-        const int e = (int)n.at[i], half = e / 2;
+        const bool in = n.at[i] > -253 && n.at[i] < 255;    /* NaN has no int */
+        const int e = in ? (int)n.at[i] : 0, half = e / 2;
         a.at[i] = a.at[i] * vec_power(half) * vec_power(e - half);
     }
     return a;
