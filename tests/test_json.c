@@ -5,6 +5,7 @@
  * bytes.decode('utf-8', 'replace') does it.
  */
 #include "support.h"
+#include "scratch.h"
 #include <inttypes.h>
 #include <locale.h>
 #include <math.h>
@@ -12,40 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 #include "formats/json.h"
-
-static char folder[] = "/tmp/vitrine_json_XXXXXX";
-
-static const char *at(const char *name)
-{
-    static char path[256];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    return path;
-}
-
-static void write_file(const char *name, const void *data, size_t n)
-{
-    FILE *f = fopen(at(name), "wb");
-    assert_non_null(f);
-    assert_int_equal(fwrite(data, 1, n, f), n);
-    assert_int_equal(fclose(f), 0);
-}
-
-/* Runs a Python program in the folder; its last line must be "compared N". */
-static void python(const char *program, long compared)
-{
-    write_file("program.py", program, strlen(program));
-    char command[600], line[600] = "";
-    snprintf(command, sizeof command, "cd %s && /usr/bin/python3 program.py 2>&1", folder);
-    FILE *p = popen(command, "r");
-    assert_non_null(p);
-    while (fgets(line, sizeof line, p)) {}
-    const int rc = pclose(p);
-    long n = -1;
-    if (rc != 0 || sscanf(line, "compared %ld", &n) != 1 || n != compared)
-        fail_msg("python3: status %d, last line: %s (expected compared %ld)", rc, line, compared);
-}
 
 static uint64_t next_bits(uint64_t *s)      /* splitmix64 */
 {
@@ -92,7 +60,7 @@ static void numbers_read_back_to_the_same_bits(void **state)
         assert_ok(bytes_printf(&out, &test_error, "f %08x %s\n", (unsigned)fbits, text));
         count++;
     }
-    write_file("numbers", out.data, out.len);
+    scratch_file("numbers", out.data, out.len);
     bytes_free(&out);
     /* float("...") rounds to double first: a float's text has at most 9 digits
      * and double rounding cannot hurt below 2 * 24 + 2 bits.  repr is the
@@ -219,8 +187,8 @@ static void any_bytes_give_valid_json(void **state)
     }
     js_close_array(&w);
     assert_ok(js_end(&w, &test_error));
-    write_file("text.json", out.data, out.len);
-    write_file("text.raw", raw.data, raw.len);
+    scratch_file("text.json", out.data, out.len);
+    scratch_file("text.raw", raw.data, raw.len);
     python("import json\n"
            "got = json.loads(open('text.json', 'rb').read().decode('utf-8'))\n"
            "want = [bytes.fromhex(l) for l in open('text.raw')]\n"
@@ -257,9 +225,9 @@ static void make_locale(const char *name, const char *mark, uint32_t code)
     head[7] = (uint32_t)n; memcpy(file + n, "UTF-8", 6); n += 6;
     memcpy(file, head, sizeof head);
     char path[256];
-    assert_int_equal(mkdir(at(name), 0700), 0);
+    assert_int_equal(mkdir(scratch(name), 0700), 0);
     snprintf(path, sizeof path, "%s/LC_NUMERIC", name);
-    write_file(path, file, n);
+    scratch_file(path, file, n);
 }
 
 static void the_locale_changes_no_byte(void **state)
@@ -270,7 +238,7 @@ static void the_locale_changes_no_byte(void **state)
         { "comma", ",", "0,5", ',' },                   /* as de_DE */
         { "arabic", "\xD9\xAB", "0\xD9\xAB" "5", 0x66B },   /* as fa_IR: two bytes */
     };
-    assert_int_equal(setenv("LOCPATH", folder, 1), 0);
+    assert_int_equal(setenv("LOCPATH", scratch(NULL), 1), 0);
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         make_locale(row[i].name, row[i].mark, row[i].code);
         if (!setlocale(LC_NUMERIC, row[i].name)) fail_msg("locale %s is not taken", row[i].name);
@@ -435,29 +403,15 @@ static void a_file_is_read_within_its_limit(void **state)
 {
     (void)state;
     json_t *root = NULL;
-    write_file("ok.json", "{\"a\": [1, 2]}", 13);
-    assert_ok(js_read(&root, at("ok.json"), 13, &test_error));
+    scratch_file("ok.json", "{\"a\": [1, 2]}", 13);
+    assert_ok(js_read(&root, scratch("ok.json"), 13, &test_error));
     assert_int_equal(json_array_size(json_object_get(root, "a")), 2);
     json_decref(root);
-    assert_int_not_equal(js_read(&root, at("ok.json"), 12, &test_error), VT_OK);
+    assert_int_not_equal(js_read(&root, scratch("ok.json"), 12, &test_error), VT_OK);
     assert_contains(test_error.text, "ok.json");
     assert_null(root);
-    assert_int_equal(js_read(&root, at("missing.json"), 12, &test_error), VT_IO);
+    assert_int_equal(js_read(&root, scratch("missing.json"), 12, &test_error), VT_IO);
     assert_contains(test_error.text, "missing.json");
-}
-
-static int make_folder(void **state)
-{
-    (void)state;
-    return mkdtemp(folder) ? 0 : 1;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    char command[300];
-    snprintf(command, sizeof command, "rm -r -- %s", folder);
-    return system(command) ? 1 : 0;
 }
 
 int main(void)
@@ -472,5 +426,5 @@ int main(void)
         cmocka_unit_test(a_missing_or_wrong_field_is_named),
         cmocka_unit_test(a_file_is_read_within_its_limit),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

@@ -4,34 +4,11 @@
  * Rows ST-01 to ST-05 of the project's list of known faults are here by name.
  */
 #include "support.h"
+#include "scratch.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include "formats/safetensors.h"
-
-static char folder[] = "/tmp/vitrine_st_XXXXXX";
-
-static const char *at(const char *name)
-{
-    static char path[256];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    return path;
-}
-
-static void python(const char *program, long compared)
-{
-    char command[600], line[600] = "";
-    assert_ok(io_replace(at("program.py"), program, strlen(program), &test_error));
-    snprintf(command, sizeof command, "cd %s && /usr/bin/python3 program.py 2>&1", folder);
-    FILE *p = popen(command, "r");
-    assert_non_null(p);
-    while (fgets(line, sizeof line, p)) {}
-    const int rc = pclose(p);
-    long n = -1;
-    if (rc != 0 || sscanf(line, "compared %ld", &n) != 1 || n != compared)
-        fail_msg("python3: status %d, last line: %s (expected compared %ld)", rc, line, compared);
-}
 
 /* A file by hand: a length that may lie, a header, n bytes 0, 1, 2, ... */
 static bytes by_hand(uint64_t length, const char *header, size_t n)
@@ -259,7 +236,7 @@ static const st_pair meta[] = { { "format", "pt" }, { "step", "200" }, { "note",
 static void what_is_written_python_reads(void **state)
 {
     (void)state;
-    assert_ok(st_write(at("ours.st"), items, ITEMS, meta, 3, &test_error));
+    assert_ok(st_write(scratch("ours.st"), items, ITEMS, meta, 3, &test_error));
     python("import json, struct\n"
            "raw = open('ours.st', 'rb').read()\n"
            "n, = struct.unpack('<Q', raw[:8])\n"
@@ -322,7 +299,7 @@ static void what_python_writes_is_read(void **state)
            "open('theirs.st', 'wb').write(struct.pack('<Q', len(text)) + text + data)\n"
            "print('compared', len(head))\n", 4);
     st_file f;
-    assert_ok(st_open(&f, at("theirs.st"), 4096, &test_error));
+    assert_ok(st_open(&f, scratch("theirs.st"), 4096, &test_error));
     assert_int_equal(f.count, 3);
     const size_t shape[2] = { 2, 2 }, one[2] = { 1, 1 };
     float w[4];
@@ -341,8 +318,8 @@ static void what_python_writes_is_read(void **state)
     assert_int_equal(st_need_meta(&f, "other", &text, &test_error), VT_BAD_INPUT);
     assert_contains(test_error.text, "theirs.st: __metadata__: field \"other\" is missing");
     st_close(&f);
-    assert_int_equal(st_open(&f, at("theirs.st"), 100, &test_error), VT_TOO_LARGE);
-    assert_int_equal(st_open(&f, at("missing.st"), 100, &test_error), VT_IO);
+    assert_int_equal(st_open(&f, scratch("theirs.st"), 100, &test_error), VT_TOO_LARGE);
+    assert_int_equal(st_open(&f, scratch("missing.st"), 100, &test_error), VT_IO);
     assert_null(f.path);
 }
 
@@ -352,8 +329,8 @@ static void a_file_comes_back_and_every_cut_is_refused(void **state)
     bytes whole;
     st_image image;
     char written[65], planned[65];
-    assert_ok(st_write(at("ours.st"), items, ITEMS, meta, 3, &test_error));
-    assert_ok(io_read(&whole, at("ours.st"), 100000, &test_error));
+    assert_ok(st_write(scratch("ours.st"), items, ITEMS, meta, 3, &test_error));
+    assert_ok(io_read(&whole, scratch("ours.st"), 100000, &test_error));
     assert_ok(st_image_new(&image, items, ITEMS, meta, 3, &test_error));
     assert_int_equal(image.nbytes, whole.len);
     sha256_hex_pieces(planned, image.pieces, image.count);
@@ -459,26 +436,12 @@ static void what_cannot_be_written_is_refused(void **state)
     assert_int_equal(st_image_new(&image, NULL, 0, &odd, 1, &test_error), VT_BAD_INPUT);
     assert_null(image.pieces);
     /* a refusal leaves the file that is there */
-    assert_ok(st_write(at("kept.st"), items, ITEMS, NULL, 0, &test_error));
-    assert_int_equal(st_write(at("kept.st"), twice, 2, NULL, 0, &test_error), VT_BAD_INPUT);
+    assert_ok(st_write(scratch("kept.st"), items, ITEMS, NULL, 0, &test_error));
+    assert_int_equal(st_write(scratch("kept.st"), twice, 2, NULL, 0, &test_error), VT_BAD_INPUT);
     st_file f;
-    assert_ok(st_open(&f, at("kept.st"), 100000, &test_error));
+    assert_ok(st_open(&f, scratch("kept.st"), 100000, &test_error));
     assert_int_equal(f.count, ITEMS);
     st_close(&f);
-}
-
-static int make_folder(void **state)
-{
-    (void)state;
-    return mkdtemp(folder) ? 0 : 1;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    char command[300];
-    snprintf(command, sizeof command, "rm -r -- %s", folder);
-    return system(command) ? 1 : 0;
 }
 
 int main(void)
@@ -496,5 +459,5 @@ int main(void)
         cmocka_unit_test(damage_never_breaks_the_reader),
         cmocka_unit_test(what_cannot_be_written_is_refused),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

@@ -4,21 +4,12 @@
  * rule of maximal subparts.  Row GEN-02 of the known faults.
  */
 #include "support.h"
+#include "scratch.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include "base/utf8.h"
 #include "sample/utf8_stream.h"
-
-static char folder[] = "/tmp/vitrine_utf8_XXXXXX";
-
-static const char *at(const char *name)
-{
-    static char path[256];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    return path;
-}
 
 /* Pushes the pieces between the cuts (bit i: a cut before byte i + 1), each in
  * memory of its exact size; every output so far must be whole characters. */
@@ -128,33 +119,11 @@ static void random_bytes_and_every_cut_equal_pythons_decode(void **state)
         "assert len(raw) == len(got)\n"
         "for r, g in zip(raw, got): assert r.decode('utf-8', 'replace').encode() == g, (r, g)\n"
         "print('compared', len(raw))\n";
-    assert_ok(io_replace(at("raw"), raw.data, raw.len, &test_error));
-    assert_ok(io_replace(at("got"), got.data, got.len, &test_error));
-    assert_ok(io_replace(at("program.py"), program, strlen(program), &test_error));
-    char command[600], line[600] = "";
-    snprintf(command, sizeof command, "cd %s && /usr/bin/python3 program.py 2>&1", folder);
-    FILE *p = popen(command, "r");
-    assert_non_null(p);
-    while (fgets(line, sizeof line, p)) {}
-    const int rc = pclose(p);
-    if (rc != 0 || strcmp(line, "compared 4000\n") != 0)
-        fail_msg("python3: status %d, last line: %s", rc, line);
+    scratch_file("raw", raw.data, raw.len);
+    scratch_file("got", got.data, got.len);
+    python(program, TEXTS);
     bytes_free(&raw);
     bytes_free(&got);
-}
-
-static int make_folder(void **state)
-{
-    (void)state;
-    return mkdtemp(folder) ? 0 : 1;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    char command[300];
-    snprintf(command, sizeof command, "rm -r -- %s", folder);
-    return system(command) ? 1 : 0;
 }
 
 int main(void)
@@ -164,5 +133,5 @@ int main(void)
         cmocka_unit_test(a_begun_character_waits),
         cmocka_unit_test(random_bytes_and_every_cut_equal_pythons_decode),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }
