@@ -15,9 +15,10 @@ set -eu
 umask 022
 LC_ALL=C; export LC_ALL
 root=$(cd "$(dirname "$0")/.." && pwd)
-austen=${VITRINE_AUSTEN:-$root/build/tools/austen}      # the tests name others
 package=r-cran-janeaustenr
 known=40ac4d5227108cc26425af78030ffbcf0b37f56a09e897f03f65242f0f581c2c
+known=${VITRINE_NOVELS_SHA256:-$known}                  # the tests name others
+austen=${VITRINE_AUSTEN:-$root/build/tools/austen}
 
 [ $# -le 1 ] || { echo "usage: tools/fetch-novels.sh [FOLDER]" >&2; exit 2; }
 folder=${1:-$root/build/data}
