@@ -34,7 +34,7 @@ typedef double _Complex c128;
 int kernel_begin(void **state);         /* the same random numbers for each test */
 int kernel_end(void **state);           /* canaries and inputs checked, all freed */
 
-/* A float drawn evenly from [low, high). */
+/* A float drawn evenly from low to high. */
 double draw(double low, double high);
 
 /* Inputs: checked to be unwritten when the test ends. */
