@@ -6,9 +6,9 @@
  * Random numbers are exact in float, so that a float and a double compilation
  * can be given the same inputs.
  *
- * The comment `proves LABEL ...` before a test is read by tools/labels: a test
+ * The comment `proves LABEL ...` before a test is read by tools/eqmap.awk: a test
  * that carries an equation's label must fail when a line of that equation is
- * knocked out.
+ * knocked out (tools/knockout).  A comparison of ours with ours proves none.
  */
 #ifndef TEST_KERNELS_H
 #define TEST_KERNELS_H

@@ -48,7 +48,6 @@ static void a_zero_gradient_only_decays(void **state)
 }
 
 /* A factor that is a power of two multiplies the gradient exactly. */
-/* proves adamw.g */
 static void the_clip_factor_multiplies_the_gradient(void **state)
 {
     (void)state;
@@ -112,7 +111,7 @@ static void steps_as_in_pytorch(void **state)
 /* The same arguments to both.  1 - beta is exact (Sterbenz) or off by u; m and
  * v by 4 and 5 u of their terms; pow by 2 u, so that 1 - beta^t is off by 3 u
  * absolutely; the root halves what vhat brings. */
-/* proves adamw.g adamw.m adamw.v adamw.mhat adamw.vhat adamw.w */
+/* proves adamw.vhat */
 static void float_within_its_bound(void **state)
 {
     (void)state;

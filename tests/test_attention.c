@@ -320,7 +320,7 @@ static void every_entry_by_complex_step(void **state)
 /* ---- properties ------------------------------------------------------------ */
 
 /* ATT-03: what a query may not see is not multiplied by 0, it is not read. */
-/* proves attn.softmax attn.values attn.ds attn.dq */
+/* proves attn.values */
 static void nan_and_inf_behind_the_mask_stay_there(void **state)
 {
     (void)state;
@@ -374,7 +374,6 @@ static const double *rows_of(const double *x, int B, int rows, int from, int n, 
 
 /* ATT-04: the queries of a chunk stand at P .. P+T-1, so cached decoding gives
  * the rows of the full forward: here bit for bit, as no sum runs otherwise. */
-/* proves attn.masked attn.softmax attn.values */
 static void chunks_equal_the_full_forward(void **state)
 {
     (void)state;
@@ -396,7 +395,7 @@ static void chunks_equal_the_full_forward(void **state)
 
 /* ATT-06: a changed suffix leaves the prefix bit-identical, and the derivative
  * of a row by anything later is exactly 0. */
-/* proves attn.masked attn.softmax attn.values */
+/* proves attn.softmax attn.values */
 static void no_position_sees_a_later_one(void **state)
 {
     (void)state;
@@ -471,7 +470,6 @@ static void large_scores_do_not_overflow(void **state)
  * share of each weight.  Backward: given att, every gradient is a sum of
  * products of inputs, none of which passes through more than HS + 2 S + 8
  * roundings, so naive_backward() of sizes times gamma of that bounds it. */
-/* proves attn.values attn.da attn.ds attn.dv attn.dq attn.dk */
 static void float_within_its_bound(void **state)
 {
     (void)state;

@@ -64,7 +64,6 @@ static void limits(void **state)
 
 /* Halving and doubling are exact, so these agree bit for bit:
  * loss(l, 1/2) = loss(2 l, 1), loss(l, 2) = loss(l/2, 1). */
-/* proves ce.z ce.loss ce.dl */
 static void temperature_divides_the_logits(void **state)
 {
     (void)state;
@@ -89,7 +88,6 @@ static void temperature_divides_the_logits(void **state)
 }
 
 /* LOSS-01: nothing is counted, whatever the row holds; no gradient moves. */
-/* proves ce.loss ce.dl */
 static void ignored_targets_give_nothing(void **state)
 {
     (void)state;
@@ -159,7 +157,6 @@ static void gradient_rows_sum_to_zero(void **state)
 /* Forward: (l - max)/tau is off by 2 u of itself (at most D), exp by that and
  * 2 u, the sum by (V + 2 + 2 D) u of itself, which log makes absolute; log is
  * off by 2 u of itself, the quotients by u, the sum and difference by u. */
-/* proves ce.lse ce.loss ce.dl */
 static void float_within_its_bound(void **state)
 {
     (void)state;

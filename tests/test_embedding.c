@@ -77,7 +77,6 @@ static void every_entry_by_complex_step(void **state)
     }
 }
 
-/* proves embed.x embed.dwte embed.dwpe */
 static void float_within_its_bound(void **state)
 {
     (void)state;

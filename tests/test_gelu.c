@@ -88,7 +88,6 @@ static void every_entry_by_complex_step(void **state)
  * deep: off by 8 u |z|.  tanh then is off by 8 u |z| (1 - th^2), and by 2 ulp of
  * its own, 4 u |th|: `off`.  y multiplies (1 + th) by x/2 in three roundings.
  * In the derivative z' has 7 roundings, th^2 doubles `off`. */
-/* proves gelu.z gelu.y gelu.dx */
 static void float_within_its_bound(void **state)
 {
     (void)state;

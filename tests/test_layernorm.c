@@ -169,7 +169,6 @@ static void bound_forward(double *bound, const double *x, const double *w, const
     }
 }
 
-/* proves ln.y ln.dx ln.dw ln.db */
 static void float_within_its_bound(void **state)
 {
     (void)state;

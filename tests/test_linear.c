@@ -77,7 +77,6 @@ static void every_entry_by_complex_step(void **state)
 
 /* A sum of m products and one start, each product rounded, then each addition:
  * no term passes through more than m + 1 roundings. */
-/* proves linear.y linear.dx linear.dw linear.db */
 static void float_within_its_bound(void **state)
 {
     (void)state;

@@ -47,7 +47,6 @@ static void every_entry_by_complex_step(void **state)
     }
 }
 
-/* proves res.y res.da res.db */
 static void float_rounds_once(void **state)
 {
     (void)state;

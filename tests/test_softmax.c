@@ -26,7 +26,6 @@ static void the_formula_in_long_double(void **state)
 }
 
 /* x on a grid of eighths, so that x + shift is exact and so is x - max. */
-/* proves softmax.p */
 static void a_shift_changes_no_bit(void **state)
 {
     (void)state;
@@ -120,7 +119,6 @@ static void gradient_rows_sum_to_zero(void **state)
 /* Forward: d = x - max is off by a relative u, so exp(d) by |d| u, and by 2 u
  * for exp itself; the sum of V such terms by (V + 2 + max|d|) u; the quotient
  * by the sum of both and u.  Backward: p and dp are exact, row has V products. */
-/* proves softmax.p softmax.dx */
 static void float_within_its_bound(void **state)
 {
     (void)state;
