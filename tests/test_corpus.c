@@ -234,6 +234,16 @@ static void files_that_cannot_be_read(void **state)
     assert_int_equal(status, 0);
 }
 
+/* A file with a hole, larger than any machine's memory. */
+static void a_file_larger_than_memory(void **state)
+{
+    (void)state;
+    file_of("huge.txt", "x");
+    assert_int_equal(truncate(path, (off_t)1 << 43), 0);
+    refused(VT_TOO_LARGE, NULL, "longer than");
+    remove(path);
+}
+
 static int make_folder(void **state) { (void)state; return mkdtemp(folder) ? 0 : -1; }
 static int drop_folder(void **state)
 {
@@ -260,6 +270,7 @@ int main(void)
         cmocka_unit_test(nothing_to_learn_from),
         cmocka_unit_test(malformed_csv_leaves_nothing_behind),
         cmocka_unit_test(files_that_cannot_be_read),
+        cmocka_unit_test(a_file_larger_than_memory),
     };
     return cmocka_run_group_tests(tests, make_folder, drop_folder);
 }

@@ -10,6 +10,7 @@
  * files larger than memory.
  */
 #include "data/corpus.h"
+#include "base/cpu.h"
 #include "base/utf8.h"
 #include "data/csv.h"
 #include <stdint.h>
@@ -103,8 +104,9 @@ vt_status corpus_load(corpus *out, const char *path, const corpus_options *o, vt
         return fail(err, VT_USAGE, "%s: a plain text has no rows: a limit of %zu rows needs a CSV "
                     "file and its column", path, o->max_rows);
 
+    const size_t memory = cpu_memory();                 /* 0: not known */
     size_t cap = 0;
-    vt_status status = io_read(&out->block, path, SIZE_MAX / 2, err);
+    vt_status status = io_read(&out->block, path, memory ? memory : SIZE_MAX / 2, err);
     if (status) goto done;
     if (out->block.len == 0) {
         status = fail(err, VT_BAD_INPUT, "%s: the corpus is empty: expected text", path);
