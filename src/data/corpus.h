@@ -25,9 +25,10 @@ typedef struct corpus {
 } corpus;
 
 /* Reads `path` whole.  `o` may be NULL.  VT_IO: no such file, a folder, not
- * readable.  VT_TOO_LARGE: larger than the machine's memory.  VT_BAD_INPUT: not UTF-8 (byte and line named), malformed CSV, no
- * such column (the columns are listed), no text in it.  On failure *out is
- * zeroed.  Free with corpus_free. */
+ * readable.  VT_TOO_LARGE: larger than the machine's memory.  VT_USAGE: a limit
+ * of rows for a plain text.  VT_BAD_INPUT: not UTF-8 (byte and line named),
+ * malformed CSV, no such column (the columns are listed), no text in it.  On
+ * failure *out is zeroed.  Free with corpus_free. */
 VT_MUST_CHECK vt_status corpus_load(corpus *out, const char *path,
                                     const corpus_options *o, vt_error *err);
 void corpus_free(corpus *c);    /* also of a zeroed corpus */
