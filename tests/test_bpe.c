@@ -286,9 +286,20 @@ static void test_ties_and_order(void **unused)
     check_piece(x, 257, "dd");
     bpe_free(x);
     bpe_free(y);
-    /* A prefix is smaller: after (a,b), the pairs (ab,x) and (a,y) tie at 2. */
-    const bpe_text prefix = text_of("abx abx ay ay ab");
+    /* A token comes before its continuations: after "ab" (3), (ab,x) and (a,y) have
+     * 2, and "a" is smaller than "ab", though "abx" is smaller than "ay".  Digits
+     * keep the words apart. */
+    const bpe_text prefix = text_of("abx1abx2ab3ay4ay");
     x = train(&prefix, 1, 10, 0);
+    assert_int_equal(bpe_merges(x), 3);
+    check_piece(x, 256, "ab");
+    check_piece(x, 257, "ay");
+    check_piece(x, 258, "abx");
+    bpe_free(x);
+    /* Bytes are unsigned: C3 after 7A. */
+    const bpe_text high = text_of("\xC3\xA9""1zz2\xC3\xA9""3zz");
+    x = train(&high, 1, 1, 0);
+    check_piece(x, 256, "zz");
     bpe_free(x);
 
     /* Four texts of several spans each, shuffled, with 1, 2, 3 and 7 threads. */
@@ -297,12 +308,12 @@ static void test_ties_and_order(void **unused)
     assert_non_null(text);
     rng r;
     rng_seed(&r, 3);
-    char syllable[64][4];
-    for (int i = 0; i < 64; i++)
+    char syllable[16][4];
+    for (int i = 0; i < 16; i++)
         for (int k = 0; k < 4; k++) syllable[i][k] = (char)('a' + rng_integers(&r, 0, 26));
     for (size_t at = 0; at < (size_t)DOCS * EACH;) {
         const uint64_t u = rng_u64(&r);
-        const char *s = syllable[(u & 63) * (u >> 6 & 63) / 64];
+        const char *s = syllable[(u & 15) * (u >> 6 & 15) / 16];
         for (int k = 0; k < 1 + (int)(u >> 12 & 3) && at < (size_t)DOCS * EACH; k++)
             text[at++] = (unsigned char)s[k];
         if ((u >> 14 & 3) && at < (size_t)DOCS * EACH) text[at++] = ' ';
@@ -336,6 +347,29 @@ static void test_borders(void **unused)
     b = train(&doc, 1, 10, 0);
     assert_int_equal(bpe_merges(b), 0);
     bpe_free(b);
+}
+
+/* Texts are counted in spans of 2^20 bytes: nothing is lost at their ends, and no
+ * word is cut.  "zyxw" stands twice, across such an end and last of all. */
+static void test_spans(void **unused)
+{
+    (void)unused;
+    enum { SPAN = 1 << 20, N = SPAN + SPAN / 2 };
+    unsigned char *text = malloc(N);
+    assert_non_null(text);
+    for (size_t i = 0; i < N; i++) text[i] = i % 8 == 7 ? ' ' : 'a';
+    memcpy(text + SPAN - 2, "zyxw", 4);
+    memcpy(text + N - 4, "zyxw", 4);
+    const bpe_text docs[] = { { text, N }, { text, 7 } };
+    bpe *b = train(docs, 2, 100, 2);
+    size_t found = 0, len;
+    for (int id = 256; id < bpe_end(b); id++) {
+        const unsigned char *p = bpe_piece(b, id, &len);
+        found += len == 4 && memcmp(p, "zyxw", 4) == 0;
+    }
+    assert_int_equal(found, 1);
+    bpe_free(b);
+    free(text);
 }
 
 /* ---- encoding ---- */
@@ -499,6 +533,7 @@ int main(void)
         cmocka_unit_test(test_overlap),
         cmocka_unit_test(test_ties_and_order),
         cmocka_unit_test(test_borders),
+        cmocka_unit_test(test_spans),
         cmocka_unit_test(test_long_words),
         cmocka_unit_test(test_long_run_trains),
         cmocka_unit_test(test_round_trip),

@@ -307,6 +307,7 @@ static void test_refused(void **unused)
         { "model/merges/3", "\"t h e\"", "model.merges[3]: its right part" },
         { "model/merges/3", "\"t zzz\"", "model.merges[3]: its right part" },
         { "model/merges/3", "\"<|endoftext|> t\"", "model.merges[3]: its left part" },
+        { "model/merges/3", "\"t <|endoftext|>\"", "model.merges[3]: its right part" },
         { "model/merges/3", "\"z z\"", "model.merges[3]: the token it makes" },
         { "added_tokens", "[]", "added_tokens: expected one" },
         { "added_tokens", NULL, "added_tokens: expected one" },

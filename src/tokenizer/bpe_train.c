@@ -185,7 +185,7 @@ static vt_status join(trainer *t, uint32_t i, int a, int b, int z, vt_error *err
     const bool left = p != NOWHERE && t->token[p] != z;
     if (left && (t->token[p] != a || run_is_even(t, t->prev, i)))
         take_from_pair(t, t->token[p], a, weight);
-    /* (b,b) where a = b is the pair at hand: its count ends as a whole. */
+    /* (b,b) where a = b is the pair at hand, which nobody counts any more. */
     if (r != NOWHERE && (t->token[r] != b || (a != b && run_is_even(t, t->next, j))))
         take_from_pair(t, b, t->token[r], weight);
 
@@ -237,7 +237,6 @@ static vt_status merge(trainer *t, uint32_t best, vt_error *err)
         status = join(t, i, a, b, z, err);
         if (status) return status;
     }
-    t->pair[best].count = 0;
     status = add_runs(t, z, err);
     return status ? status : push_new_pairs(t, old_pairs, err);
 }
