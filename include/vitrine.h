@@ -237,11 +237,13 @@ VT_MUST_CHECK vt_status vt_generate(vt_model *m, const vt_generate_options *o,
 typedef struct vt_check_options {
     bool     every;                 /* every entry, not `entries` of each tensor */
     int      entries;
-    int      batch, seq;            /* of the first validation window */
+    int      batch, seq;            /* windows of seq tokens from the first
+                                       validation tokens; 0: 2 x 8, or what the
+                                       model and its window hold */
     uint64_t seed;                  /* of the direction and the entries */
 } vt_check_options;
 
-/* 64 entries of each tensor, batch 2, seq 8, seed 42. */
+/* 64 entries of each tensor, batch 0, seq 0, seed 42. */
 void vt_check_defaults(vt_check_options *o);
 
 typedef struct vt_check_row {
@@ -263,7 +265,7 @@ typedef struct vt_check_report {
     double worst;                   /* over all tensors */
     double loss;                    /* of the window, double */
     double direction_expected, direction_found, direction_budget_used;
-    int    batch, seq;
+    int    batch, seq;              /* as they were used */
     uint64_t seed;
     const char *isa;
     vt_check_row *rows;             /* vt_check_free() */

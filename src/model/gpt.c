@@ -259,34 +259,54 @@ static void attend_forward(const GPT(model) *m, GPT(layer_acts) *a, GPT(cache) *
 #endif
 }
 
+static void layer_forward(const GPT(model) *m, GPT(acts) *a, const model_view *p,
+                          GPT(cache) *cache, int l, int B, int T)
+{
+    const int N = B * T, C = m->z.C, FF = m->z.FF;
+    const size_t NC = (size_t)N * (size_t)C;
+    const scalar *x = l ? a->layers[l - 1].res2 : a->embedded;
+    GPT(layer_acts) *h = &a->layers[l];
+    const layer_view w = view_layer(p, &m->z, l);
+
+    CALL(layernorm_forward, h->ln1, h->ln1_mean, h->ln1_rstd, x, w.ln1w, w.ln1b, N, C);
+    CALL(linear_forward, h->qkv, h->ln1, w.qkvw, w.qkvb, N, C, 3 * C);
+    attend_forward(m, h, cache, l, B, T);
+    CALL(linear_forward, h->attproj, h->values, w.attprojw, w.attprojb, N, C, C);
+    CALL(residual_forward, h->res1, x, h->attproj, NC);
+    CALL(layernorm_forward, h->ln2, h->ln2_mean, h->ln2_rstd, h->res1, w.ln2w, w.ln2b, N, C);
+    CALL(linear_forward, h->fc, h->ln2, w.fcw, w.fcb, N, C, FF);
+    CALL(gelu_forward, h->gelu, h->fc, (size_t)N * (size_t)FF);
+    CALL(linear_forward, h->fcproj, h->gelu, w.fcprojw, w.fcprojb, N, FF, C);
+    CALL(residual_forward, h->res2, h->res1, h->fcproj, NC);
+}
+
+static void head_forward(const GPT(model) *m, GPT(acts) *a, const model_view *p, int N)
+{
+    const int C = m->z.C, V = m->z.V;
+    const scalar *x = a->layers[m->z.L - 1].res2;
+    CALL(layernorm_forward, a->lnf, a->lnf_mean, a->lnf_rstd, x, p->lnfw, p->lnfb, N, C);
+    CALL(linear_forward, a->logits, a->lnf, m->z.tied ? m->head : p->headw, NULL, N, C, V);
+}
+
 void GPT(forward)(const GPT(model) *m, GPT(acts) *a, const int *tokens,
                   GPT(cache) *cache, int B, int T)
 {
-    const gpt_config *z = &m->z;
-    const model_view p = view_model(m->params, z);
-    const int N = B * T, C = z->C, FF = z->FF, P = cache ? cache->length : 0;
-    const size_t NC = (size_t)N * (size_t)C;
-    const scalar *x = a->embedded;
-
-    CALL(embedding_forward, a->embedded, tokens, p.wte, p.wpe, B, T, P, C);
-    for (int l = 0; l < z->L; l++) {
-        GPT(layer_acts) *h = &a->layers[l];
-        const layer_view w = view_layer(&p, z, l);
-        CALL(layernorm_forward, h->ln1, h->ln1_mean, h->ln1_rstd, x, w.ln1w, w.ln1b, N, C);
-        CALL(linear_forward, h->qkv, h->ln1, w.qkvw, w.qkvb, N, C, 3 * C);
-        attend_forward(m, h, cache, l, B, T);
-        CALL(linear_forward, h->attproj, h->values, w.attprojw, w.attprojb, N, C, C);
-        CALL(residual_forward, h->res1, x, h->attproj, NC);
-        CALL(layernorm_forward, h->ln2, h->ln2_mean, h->ln2_rstd, h->res1, w.ln2w, w.ln2b, N, C);
-        CALL(linear_forward, h->fc, h->ln2, w.fcw, w.fcb, N, C, FF);
-        CALL(gelu_forward, h->gelu, h->fc, (size_t)N * (size_t)FF);
-        CALL(linear_forward, h->fcproj, h->gelu, w.fcprojw, w.fcprojb, N, FF, C);
-        CALL(residual_forward, h->res2, h->res1, h->fcproj, NC);
-        x = h->res2;
-    }
-    CALL(layernorm_forward, a->lnf, a->lnf_mean, a->lnf_rstd, x, p.lnfw, p.lnfb, N, C);
-    CALL(linear_forward, a->logits, a->lnf, z->tied ? m->head : p.headw, NULL, N, C, z->V);
+    const model_view p = view_model(m->params, &m->z);
+    const int P = cache ? cache->length : 0;
+    CALL(embedding_forward, a->embedded, tokens, p.wte, p.wpe, B, T, P, m->z.C);
+    for (int l = 0; l < m->z.L; l++) layer_forward(m, a, &p, cache, l, B, T);
+    head_forward(m, a, &p, B * T);
     if (cache) cache->length += T;
+}
+
+void GPT(forward_from)(const GPT(model) *m, GPT(acts) *a, const int *tokens, int first,
+                       int B, int T)
+{
+    const model_view p = view_model(m->params, &m->z);
+    if (first < 0)
+        CALL(embedding_forward, a->embedded, tokens, p.wte, p.wpe, B, T, 0, m->z.C);
+    for (int l = first < 0 ? 0 : first; l < m->z.L; l++) layer_forward(m, a, &p, NULL, l, B, T);
+    head_forward(m, a, &p, B * T);
 }
 
 void GPT(loss)(const GPT(model) *m, GPT(acts) *a, const int *targets,

@@ -72,6 +72,12 @@ void GPT(prepare)(const GPT(model) *m);
 void GPT(forward)(const GPT(model) *m, GPT(acts) *a, const int *tokens,
                   GPT(cache) *cache, int B, int T);
 
+/* The same without a cache, from layer `first` on: what lies below is taken as
+ * an earlier call left it in `a`.  first = -1: all; L: only what follows the
+ * layers.  For complex step, where a parameter moves nothing below its layer. */
+void GPT(forward_from)(const GPT(model) *m, GPT(acts) *a, const int *tokens, int first,
+                       int B, int T);
+
 /* a->loss[n] of each row at a temperature (1 for training); a target is an id
  * or VT_IGNORE, whose loss is 0. */
 void GPT(loss)(const GPT(model) *m, GPT(acts) *a, const int *targets,

@@ -1,0 +1,83 @@
+/* check_api.c -- vt_check: which window of which model is checked. */
+#include <stdlib.h>
+#include "api/model.h"
+#include "base/rng.h"
+#include "verify/gradcheck.h"
+#include "vitrine.h"
+
+void vt_check_defaults(vt_check_options *o)
+{
+    *o = (vt_check_options){ .entries = 64, .seed = 42 };
+}
+
+void vt_check_free(vt_check_report *report)
+{
+    free(report->rows);
+    report->rows = NULL;
+}
+
+/* 0 asks for 2 x 8, or less where the model or its window is smaller. */
+static void fill_in(const vt_model *m, vt_check_options *o)
+{
+    const size_t most = m->c.nwindow > 1 ? m->c.nwindow - 1 : 1;
+    if (o->seq == 0) {
+        o->seq = m->seq < 8 ? m->seq : 8;
+        if (m->c.nwindow > 0 && (size_t)o->seq > most) o->seq = (int)most;
+    }
+    if (o->batch == 0)
+        o->batch = m->c.nwindow > 0 && 2 * (size_t)o->seq > most ? 1 : 2;
+}
+
+static vt_status check_options(const vt_model *m, const vt_check_options *o, vt_error *err)
+{
+    if (o->entries < 1)
+        return fail(err, VT_USAGE, "--entries %d: expected at least 1", o->entries);
+    if (o->batch < 1 || o->batch > 1 << 16)
+        return fail(err, VT_USAGE, "--batch %d: expected 1 to %d", o->batch, 1 << 16);
+    if (o->seq < 1 || o->seq > m->c.z.T)
+        return fail(err, VT_USAGE, "--seq %d: expected 1 to %d, the positions of the model",
+                    o->seq, m->c.z.T);
+    return VT_OK;
+}
+
+/* B windows of T tokens, one behind the other, from the first validation tokens
+ * that the checkpoint keeps; a foreign checkpoint has none: then random ids. */
+static vt_status window(const vt_model *m, int *tokens, int *targets, int B, int T, uint64_t seed,
+                        vt_error *err)
+{
+    const size_t n = (size_t)B * (size_t)T;
+    rng r;
+    if (m->c.nwindow > 0 && m->c.nwindow <= n)
+        return fail(err, VT_USAGE, "--batch %d --seq %d: need %zu tokens, but the checkpoint keeps "
+                    "%zu of its validation part", B, T, n + 1, m->c.nwindow);
+    rng_stream_seed(&r, seed, RNG_VERIFY, 3);
+    for (size_t i = 0; i < n; i++) {
+        tokens[i] = m->c.window ? m->c.window[i] : (int)rng_integers(&r, 0, m->c.z.V);
+        targets[i] = m->c.window ? m->c.window[i + 1] : (int)rng_integers(&r, 0, m->c.z.V);
+    }
+    return VT_OK;
+}
+
+vt_status vt_check(vt_model *m, const vt_check_options *asked, vt_check_progress *progress,
+                   void *context, vt_check_report *report, vt_error *err)
+{
+    vt_check_options filled = *asked, *o = &filled;
+    fill_in(m, o);
+    vt_status s = check_options(m, o, err);
+    *report = (vt_check_report){ .rows = NULL };
+    if (s) return s;
+    const size_t n = (size_t)o->batch * (size_t)o->seq;
+    int *tokens = malloc(n * sizeof *tokens), *targets = malloc(n * sizeof *targets);
+    if (!tokens || !targets) s = fail_memory(err, 2 * n * sizeof *tokens, "the window");
+    if (s == VT_OK && (s = window(m, tokens, targets, o->batch, o->seq, o->seed, err)) == VT_OK) {
+        const gradcheck_case c = {
+            .z = &m->c.z, .tensors = m->c.tensors, .ntensors = m->c.ntensors,
+            .params = m->c.params, .tokens = tokens, .targets = targets, .B = o->batch,
+            .T = o->seq, .kernels = m->kernels, .threads = m->threads,
+        };
+        s = gradcheck_run(report, &c, o, progress, context, err);
+    }
+    free(tokens);
+    free(targets);
+    return s;
+}

@@ -1,0 +1,106 @@
+/* model.c -- opening a model, and what it says of itself; see vitrine.h. */
+#include "api/model.h"
+#include <stdlib.h>
+#include <string.h>
+#include "base/cpu.h"
+#include "vitrine.h"
+
+enum { MOST_THREADS = 256 };
+
+static vt_status fill(vt_model *m, vt_error *err)
+{
+    vt_status s;
+    m->seq = m->c.z.T;
+    if (m->c.has_state) {
+        if ((s = run_record_read(&m->record, m->c.run, m->c.path, err))) return s;
+        m->seq = m->record.settings.seq;
+        sha256_hex(m->state_sha256, m->c.state.content.data, m->c.state.content.len);
+    }
+    if (m->seq < 1 || m->seq > m->c.z.T)
+        return fail(err, VT_BAD_INPUT, "%s: seq %d: expected 1 to %d, the positions of the model",
+                    m->c.path, m->seq, m->c.z.T);
+    if ((s = bpe_from_json(&m->tokenizer, m->c.tokenizer, m->c.tokenizer_length, m->c.path, err)))
+        return s;
+    sha256_hex(m->tokenizer_sha256, m->c.tokenizer, m->c.tokenizer_length);
+    if (bpe_vocab(m->tokenizer) != m->c.z.V)
+        return fail(err, VT_BAD_INPUT, "%s: the tokenizer has %d tokens, the model %d",
+                    m->c.path, bpe_vocab(m->tokenizer), m->c.z.V);
+    return VT_OK;
+}
+
+vt_status vt_model_open(vt_model **out, const char *folder, int threads, const char *isa,
+                        vt_error *err)
+{
+    *out = NULL;
+    if (threads < 0 || threads > MOST_THREADS)
+        return fail(err, VT_USAGE, "--threads %d: expected a number from 0 (all) to %d", threads,
+                    MOST_THREADS);
+    vt_model *m = calloc(1, sizeof *m);
+    if (!m) return fail_memory(err, sizeof *m, "a model");
+    vt_status s = VT_OK;
+    m->threads = threads ? threads : cpu_count();
+    m->kernels = ops_pick(isa);
+    if (!m->kernels)
+        s = fail(err, VT_USAGE, "--isa %s: expected portable, avx2 or avx512, and a processor "
+                 "that has it", isa);
+    if (s == VT_OK && (s = checkpoint_open(&m->c, folder, err)) == VT_OK) s = fill(m, err);
+    if (s) {
+        vt_model_close(m);
+        return s;
+    }
+    *out = m;
+    return VT_OK;
+}
+
+void vt_model_close(vt_model *m)
+{
+    if (!m) return;
+    bpe_free(m->tokenizer);
+    checkpoint_close(&m->c);
+    free(m);
+}
+
+void vt_info(const vt_model *m, vt_info_data *out)
+{
+    const gpt_config *z = &m->c.z;
+    *out = (vt_info_data){
+        .layers = z->L, .d_model = z->C, .heads = z->NH, .ff = z->FF, .context = z->T,
+        .vocabulary = z->V, .merges = bpe_merges(m->tokenizer), .seq = m->seq, .tied = z->tied,
+        .parameters = m->c.count, .tensors = m->c.ntensors, .step = -1, .steps = -1,
+        .isa = m->kernels->name, .threads = m->threads, .activation = "gelu_new",
+    };
+    memcpy(out->tokenizer_sha256, m->tokenizer_sha256, 65);
+    if (!m->c.has_state) return;
+    out->step = m->record.step;
+    out->steps = m->record.settings.steps;
+    out->seed = m->record.settings.seed;
+    memcpy(out->corpus_sha256, m->record.corpus_sha256, 65);
+    memcpy(out->state_sha256, m->state_sha256, 65);
+}
+
+vt_tensor_info vt_tensor(const vt_model *m, size_t i)
+{
+    const gpt_tensor *t = &m->c.tensors[i];
+    return (vt_tensor_info){ .name = t->name, .file_name = t->file, .rows = t->rows,
+                             .cols = t->cols, .is_vector = t->vector, .decay = t->decay,
+                             .count = t->count };
+}
+
+vt_status vt_tokenize(const vt_model *m, const void *text, size_t n, int **ids, size_t *count,
+                      vt_error *err)
+{
+    bpe_ids list = { 0 };
+    const vt_status s = bpe_encode(m->tokenizer, text, n, &list, err);
+    if (s) {
+        bpe_ids_free(&list);
+        return s;
+    }
+    *ids = list.data;
+    *count = list.len;
+    return VT_OK;
+}
+
+const unsigned char *vt_piece(const vt_model *m, int id, size_t *length)
+{
+    return bpe_piece(m->tokenizer, id, length);
+}

@@ -1,0 +1,21 @@
+/* model.h -- what a vt_model is: a checkpoint, its tokenizer, a team, and the
+ * fast wiring over the checkpoint's parameters.
+ */
+#ifndef API_MODEL_H
+#define API_MODEL_H
+
+#include "model/checkpoint.h"
+#include "model/gpt.h"
+#include "tokenizer/bpe.h"
+#include "train/run_record.h"
+
+struct vt_model {
+    checkpoint  c;
+    run_record  record;         /* where c.has_state */
+    bpe        *tokenizer;
+    const ops  *kernels;
+    int         threads, seq;   /* seq: the window that it was trained on */
+    char        tokenizer_sha256[65], state_sha256[65];
+};
+
+#endif
