@@ -5,7 +5,7 @@
 runner=$root/tools/runner.sh
 
 cat > good.sh <<'END'
-echo "ok 1 - one"; echo "noise ok 9"; echo "ok 2 - two"; echo 1..2
+echo "ok 1 - one"; echo "noise ok 9"; echo "## hash 5891b5"; echo "ok 2 - two"; echo 1..2
 END
 cat > failing.sh <<'END'
 echo 1..2; echo "not ok 1 - broken thing"; echo "# 0x1 != 0x2"; echo "ok 2"; exit 1
@@ -72,14 +72,24 @@ a/good tap 20 sh good.sh
 a/failing tap 20 sh failing.sh
 b/good tap 20 sh good.sh
 b/crash tap 20 sh crash.sh
-tools/t exit 20 true
+tools/t exit 20 echo hidden words
+tools/u last 20 echo first words; echo last words
+tools/v table 20 echo all; echo words
+tools/w table 20 echo bad table; exit 1
 END
 exits 1 "several jobs" sh -c "sh '$runner' logs < jobs"
-is "$(tail -n 1 .out)" "7 passed, 2 failed" "their sum"
+is "$(tail -n 1 .out)" "9 passed, 3 failed" "their sum"
 contains "$out" "a               3 passed    1 failed" "the sum of a group"
 contains "$out" "b               3 passed    1 failed" "and of the other"
 ok "a log of each" test -s logs/b-good.out
 lacks "$out" "noise" "the output of what passes is not shown"
+contains "$out" "  hash 5891b5" "but what it wants shown is"
+lacks "$out" "hidden words" "a tool of kind exit shows nothing"
+lacks "$out" "first words" "one of kind last"
+contains "$out" "  last words" "shows its last line"
+contains "$out" "  all
+  words" "one of kind table all lines"
+is "$(grep -c '^ .*[|] *bad table' .out)" 1 "once when it fails"
 exits 1 "no job at all is no pass" sh -c "sh '$runner' logs2 < /dev/null"
 is "$(tail -n 1 .out)" "0 passed, 0 failed" "and counts nothing"
 
@@ -111,6 +121,20 @@ is "$(grep -c '^not ok .* bad' .out) $(grep -c '^not ok' .out) $(grep -c '^ok' .
 contains "$out" "1..17" "the plan"
 echo "g/stops tap 20 sh tests/script.sh :" | sh "$runner" logs > report 2>&1
 contains "$(tail -n 1 report)" "6 passed, 10 failed, 2 skipped" "a script that stops before finish fails"
+
+# The command's words.
+exits 0 "./test --help" sh "$root/test" --help
+contains "$out" "usage: ./test" "says how"
+exits 2 "./test with an unknown option" sh "$root/test" --quikc
+exits 2 "./test with an unknown name" sh "$root/test" no_such_test
+contains "$err" "no_such_test" "names it"
+exits 0 "./test --list" sh "$root/test" --list
+contains "$out" "unit/test_status" "lists programs"
+contains "$out" "asan/test_status" "and the sanitized ones"
+is "$(sort .out | uniq -d)" "" "each once"
+exits 0 "./test --list --quick" sh "$root/test" --list --quick
+lacks "$out" "asan/" "without the sanitized ones"
+lacks "$out" "mutants" "and without mutants"
 
 # The set-up, with a list of its own.
 cat > packages <<'END'

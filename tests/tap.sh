@@ -16,6 +16,7 @@
 #   contains TEXT PART DESC     PART is in TEXT, as it stands
 #   lacks TEXT PART DESC        PART is not in TEXT
 #   skip COUNT REASON           that many tests are skipped, and why
+#   show TEXT                   a figure or hash that the report of ./test shows
 #   unprivileged CMD...         runs CMD as a user whom file modes bind (root is
 #                               not); "$vitrine" is made reachable for it
 #   finish                      states the plan; exit status 1 if a test failed
@@ -106,6 +107,8 @@ skip() {
         echo "ok $tap_count # SKIP $2"
     done
 }
+
+show() { printf '%s\n' "$1" | sed 's/^/## /'; }
 
 unprivileged() {
     if [ "$(id -u)" -ne 0 ]; then "$@"; return; fi

@@ -5,8 +5,11 @@
 #
 # JOBS has one job a line:   NAME KIND SECONDS COMMAND
 #   NAME     group/name, unique; the sums are printed for each group
-#   KIND     tap: the command speaks TAP on its standard output;
-#            exit: it is one test, passed when its exit status is 0
+#   KIND     tap: the command speaks TAP on its standard output; what it says
+#              in lines "## ..." is shown in the report (figures, hashes);
+#            exit: it is one test, passed when its exit status is 0;
+#            last, table: the same, and its last line, or all it prints, is
+#              shown in the report
 #   SECONDS  its time limit
 #   COMMAND  the rest of the line, for sh, in the current folder
 #
@@ -127,6 +130,18 @@ while read -r name kind limit command; do
         grep -ai '# SKIP' "$file.out" | sed "s|^|skipped: $name: |"
     fi
 done < "$logs/jobs" 2>&1
+
+while read -r name kind limit command; do
+    file=$logs/$(printf %s "$name" | tr / -)
+    read -r _ seconds passed failed skipped problem < "$file.result"
+    [ "$failed" -eq 0 ] || continue             # shown above
+    case $kind in
+        tap)   sed -n 's/^## *//p' "$file.out" ;;
+        last)  tail -n 1 "$file.out" ;;
+        table) cat "$file.out" ;;
+    esac > "$logs/shown"
+    [ ! -s "$logs/shown" ] || { printf '\n%s:\n' "$name"; sed 's/^/  /' "$logs/shown"; }
+done < "$logs/jobs"
 
 printf '\nall tests in %d s\n' $(($(date +%s) - began))
 cat "$logs"/*.result 2>/dev/null | awk '
