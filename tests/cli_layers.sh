@@ -60,6 +60,7 @@ broken kernels/gelu.c    '"base/status.h"'          'a definition includes ref.h
 broken kernels/gelu.c    '"vitrine.h"'              'a definition includes ref.h and nothing else'
 broken kernels/gelu.c    '<math.h>'                 'a definition includes ref.h and nothing else'
 broken kernels/ref.h     '"kernels/ops.h"'          'ref.h is all that a definition sees'
+broken kernels/definitions.h '"kernels/ops.h"'      'definitions.h is all that a definition sees'
 broken kernels/gelu_fast.c '"ref.h"'                'does not include the definitions'
 broken kernels/ops.h     '"kernels/definitions.h"'  'does not include the definitions'
 broken train/trainer.c   '<jansson.h>'              'belongs to: formats'
