@@ -17,6 +17,7 @@ int kernel_begin(void **state)
 {
     (void)state;
     rng_stream_seed(&numbers, 42, RNG_VERIFY, 0);
+    holds = 0;              /* what a failed test left is not this one's fault */
     return 0;
 }
 
