@@ -81,10 +81,13 @@ static inline void fc_near(share *s, double got, double want, double bound, size
     if (bound > 0 && fabs(got - want) / bound > s->used) s->used = fabs(got - want) / bound;
     s->n++;
 }
-static inline void fc_report(const share *s)
+/* Prints and begins anew. */
+static inline void fc_report(share *s)
 {
     assert_true(s->n > 0);
     print_message("# %-22s %9zu compared, worst uses %.3f of its bound\n", s->what, s->n, s->used);
+    s->n = 0;
+    s->used = 0;
 }
 
 /* ---- tables and teams -------------------------------------------------- */

@@ -213,7 +213,6 @@ static void run_shape(const ops *o, shape z, bool teams)
 
 static void edge_sizes(const ops *o)
 {
-    s_out.used = s_lse.used = s_dq.used = s_dk.used = s_dv.used = 0;
     for (int T = 1; T <= 66; T++) run_shape(o, (shape){ 1, T, 0, 1, 5, 0 }, false);
     for (int T = 126; T <= 130; T++) run_shape(o, (shape){ 1, T, 0, 1, 16, 3 }, false);
     for (int HS = 1; HS <= 33; HS++) run_shape(o, (shape){ 1, 9, 0, 2, HS, 1 }, false);
@@ -227,7 +226,7 @@ static void edge_sizes(const ops *o)
     run_shape(o, (shape){ 1, 70, 70, 1, 128, 0 }, false);
     run_shape(o, (shape){ 1, 70, 0, 1, 127, 1 }, false);
     run_shape(o, (shape){ 1, 300, 0, 1, 8, 0 }, false);
-    const share *all[] = { &s_out, &s_lse, &s_dq, &s_dk, &s_dv };
+    share *all[] = { &s_out, &s_lse, &s_dq, &s_dk, &s_dv };
     for (size_t i = 0; i < 5; i++) fc_report(all[i]);
 }
 
@@ -289,6 +288,38 @@ static void masked_nan(const ops *o)
         for (int bad = 0; bad < 2; bad++)
             guarded_free(out[bad]), guarded_free(lse[bad]), guarded_free(d[bad]);
     }
+}
+
+/* The other side of the mask: a query's NaN, and its gradient's, reach no key
+ * that it does not see. */
+static void masked_nan_backward(const ops *o)
+{
+    const int T = 70, NH = 2, HS = 20;
+    const size_t C = 40, n = (size_t)T * 3 * C;
+    fc_make_teams((ops_sizes){ 1, T, 0, (int)C, NH, HS, 1, 1 });
+    float *x = fc_random_buffer(n, 1), *dout = fc_random_buffer((size_t)T * C, 1);
+    float *out = fc_nan_buffer((size_t)T * C), *lse = fc_nan_buffer((size_t)(T * NH)), *d[2];
+    d[0] = fc_nan_buffer(n), d[1] = fc_nan_buffer(n);
+    for (size_t t = 0; t + 1 < (size_t)T; t++) {
+        for (int bad = 0; bad < 2; bad++) {
+            float *q = x + t * 3 * C, *g = dout + t * C;
+            float q0[40], g0[40];
+            memcpy(q0, q, sizeof q0);
+            memcpy(g0, g, sizeof g0);
+            for (size_t i = 0; i < C; i++) q[i] = g[i] = bad ? NAN : 0;
+            memset(d[bad], 0, n * sizeof(float));
+            forward_of(o, out, lse, x, T, NH, HS);
+            o->attention_backward(fc_team[0], d[bad], d[bad] + C, d[bad] + 2 * C, dout, out, lse,
+                                  x, 3 * C, x + C, x + 2 * C, 3 * C, 1, T, 0, NH, HS);
+            memcpy(q, q0, sizeof q0);
+            memcpy(g, g0, sizeof g0);
+        }
+        FC_SAME(d[0] + (t + 1) * 3 * C, d[1] + (t + 1) * 3 * C, n - (t + 1) * 3 * C);
+        for (size_t i = (t + 1) * 3 * C; i < n; i++) assert_true(isfinite(d[1][i]));
+        assert_true(isnan(d[1][t * 3 * C + C]) && isnan(d[1][t * 3 * C + 2 * C]));
+    }
+    float *all[] = { x, dout, out, lse, d[0], d[1] };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) guarded_free(all[i]);
 }
 
 /* ATT-04: prefill 4 and then 1 cached; chunks of 2; against one forward of 5. */
@@ -403,6 +434,7 @@ static void means_and_infinities(const ops *o)
 ON_EVERY_TABLE(edge_sizes)
 ON_EVERY_TABLE(teams_agree)
 ON_EVERY_TABLE(masked_nan)
+ON_EVERY_TABLE(masked_nan_backward)
 ON_EVERY_TABLE(cached_steps)
 ON_EVERY_TABLE(causal)
 ON_EVERY_TABLE(means_and_infinities)
@@ -413,6 +445,7 @@ int main(void)
         cmocka_unit_test(all_edge_sizes),
         cmocka_unit_test(all_teams_agree),
         cmocka_unit_test(all_masked_nan),
+        cmocka_unit_test(all_masked_nan_backward),
         cmocka_unit_test(all_cached_steps),
         cmocka_unit_test(all_causal),
         cmocka_unit_test(all_means_and_infinities),

@@ -82,21 +82,24 @@ static size_t seen_from(const tile *z, size_t u)
 
 /* c[r] = (fresh ? 0 : c[r]) + sum_{k<K} a[r,k] b[k] for MR rows r of `vectors`
  * (1 or 2) vectors; a[r,k] is at a + r*ra + k*ka, b[k] at b + k*ldb. */
-static inline void block(float *c, size_t ldc, const float *a, size_t ra, size_t ka,
+VEC_INLINE void block(float *c, size_t ldc, const float *a, size_t ra, size_t ka,
                          const float *b, size_t ldb, size_t K, int vectors, bool fresh)
 {
     vec x[MR][2];
+    VEC_UNROLL
     for (size_t r = 0; r < MR; r++)
         for (int j = 0; j < vectors; j++)
             x[r][j] = fresh ? vec_zero() : vec_load(c + r * ldc + j * VEC_LANES);
     for (size_t k = 0; k < K; k++, a += ka, b += ldb) {
         const vec b0 = vec_load(b), b1 = vectors == 2 ? vec_load(b + VEC_LANES) : b0;
+        VEC_UNROLL
         for (size_t r = 0; r < MR; r++) {
             const vec s = vec_set1(a[r * ra]);
             x[r][0] = vec_fma(s, b0, x[r][0]);
             if (vectors == 2) x[r][1] = vec_fma(s, b1, x[r][1]);
         }
     }
+    VEC_UNROLL
     for (size_t r = 0; r < MR; r++)
         for (int j = 0; j < vectors; j++)
             vec_store(c + r * ldc + j * VEC_LANES, x[r][j]);
@@ -164,24 +167,36 @@ static void add_to_keys(float *c, const float *s, const float *b, size_t width, 
 
 /* ---- packing ----------------------------------------------------------- */
 
+/* Asks for row r of the rows at `from`, if there is one: it will be needed
+ * soon, and rows lie too far apart for the processor to guess the next. */
+enum { AHEAD = 16, LINE = 16 };         /* rows; floats */
+static inline void ask(const float *from, size_t ld, size_t r, size_t rows, const job *z)
+{
+    for (size_t i = 0; r < rows && i < z->HS; i += LINE) VEC_PREFETCH(from + r * ld + i);
+}
+
 /* `rows` rows of HS numbers times `scale`, then zeros, into rows of `width`. */
 static void pack(float *to, const float *from, size_t ld, size_t rows, size_t padded,
                  float scale, const job *z)
 {
     const vec x = vec_set1(scale);
-    for (size_t r = 0; r < rows; r++)
+    for (size_t r = 0; r < rows; r++) {
+        ask(from, ld, r + AHEAD, rows, z);
         for (size_t i = 0; i < z->width; i += VEC_LANES)
             vec_store(to + r * z->width + i,
                       vec_mul(x, vec_load_n(from + r * ld + i, least(z->HS - i, VEC_LANES))));
+    }
     for (size_t i = rows * z->width; i < padded * z->width; i++) to[i] = 0;
 }
 
 /* (keys, HS) into (HS, KEYS), zeros beyond. */
-static void transpose(float *to, const float *from, size_t ld, size_t keys, size_t HS)
+static void transpose(float *to, const float *from, size_t ld, size_t keys, const job *z)
 {
-    for (size_t u = 0; u < keys; u++)
-        for (size_t i = 0; i < HS; i++) to[i * KEYS + u] = from[u * ld + i];
-    for (size_t i = 0; keys < KEYS && i < HS; i++)
+    for (size_t u = 0; u < keys; u++) {
+        ask(from, ld, u + AHEAD / 2, keys, z);
+        for (size_t i = 0; i < z->HS; i++) to[i * KEYS + u] = from[u * ld + i];
+    }
+    for (size_t i = 0; keys < KEYS && i < z->HS; i++)
         for (size_t u = keys; u < KEYS; u++) to[i * KEYS + u] = 0;
 }
 
@@ -262,7 +277,7 @@ static void forward_task(void *context, size_t i, int worker)
 
     for (size_t u0 = 0; u0 < z->S; u0 += KEYS) {
         tile p = { .keys = least(KEYS, z->S - u0), .before = u0 };
-        transpose(kt, z->k + at.kv + u0 * z->ldkv, z->ldkv, p.keys, z->HS);
+        transpose(kt, z->k + at.kv + u0 * z->ldkv, z->ldkv, p.keys, z);
         pack(v, z->v + at.kv + u0 * z->ldkv, z->ldkv, p.keys, KEYS, 1, z);
         for (size_t t0 = 0; t0 < T; t0 += ROWS) {
             p.rows = least(ROWS, T - t0);
@@ -318,17 +333,15 @@ static void forward_few_task(void *context, size_t i, int worker)
 
 /* ---- backward ---------------------------------------------------------- */
 
-/* Scores s and da of n visible keys become a and ds; 0 beyond, to the end of
- * the last vector. */
+/* Scores s and da of n visible keys become a and ds; no sum reads what stands
+ * beyond. */
 static void weights_row(float *s, float *da, size_t n, float lse, float D)
 {
-    const vec x = vec_set1(lse), d = vec_set1(D), zero = vec_zero();
+    const vec x = vec_set1(lse), d = vec_set1(D);
     for (size_t u = 0; u < n; u += VEC_LANES) {
-        const vmask seen = vec_first(least(n - u, VEC_LANES));
         const vec a = vec_exp(vec_sub(vec_load(s + u), x));
-        const vec ds = vec_mul(a, vec_sub(vec_load(da + u), d));
-        vec_store(s + u, vec_select(seen, a, zero));
-        vec_store(da + u, vec_select(seen, ds, zero));
+        vec_store(s + u, a);
+        vec_store(da + u, vec_mul(a, vec_sub(vec_load(da + u), d)));
     }
 }
 
@@ -356,14 +369,16 @@ static void backward_task(void *context, size_t i, int worker)
     pack(q, z->q + at.q, z->ldq, T, padded, z->scale, z);
     pack(dout, z->dout + at.o, z->ldo, T, padded, 1, z);
     for (size_t j = 0; j < padded * width; j++) dq[j] = 0;
-    for (size_t t = 0; t < T; t++)
-        D[t] = dot_rows(z->dout + at.o + t * z->ldo, z->row_out + at.o + t * z->ldo, HS);
+    for (size_t t = 0; t < T; t++) {
+        ask(z->row_out + at.o, z->ldo, t + AHEAD, T, z);
+        D[t] = dot_rows(dout + t * width, z->row_out + at.o + t * z->ldo, HS);
+    }
 
     for (size_t u0 = 0; u0 < z->S; u0 += KEYS) {
         tile p = { .keys = least(KEYS, z->S - u0), .before = u0 };
         const size_t row = at.kv + u0 * z->ldkv;
-        transpose(kt, z->k + row, z->ldkv, p.keys, HS);
-        transpose(vt, z->v + row, z->ldkv, p.keys, HS);
+        transpose(kt, z->k + row, z->ldkv, p.keys, z);
+        transpose(vt, z->v + row, z->ldkv, p.keys, z);
         pack(k, z->k + row, z->ldkv, p.keys, KEYS, 1, z);
         for (size_t j = 0; j < KEYS * width; j++) dk[j] = dv[j] = 0;
         for (size_t t0 = 0; t0 < T; t0 += ROWS) {
@@ -372,9 +387,13 @@ static void backward_task(void *context, size_t i, int worker)
             if (sees(&p, p.rows - 1) == 0) continue;
             scores(s, q + t0 * width, kt, z, &p);
             scores(da, dout + t0 * width, vt, z, &p);
-            for (size_t r = 0; r < p.rows; r++)
-                weights_row(s + r * KEYS, da + r * KEYS, sees(&p, r), z->row_lse[at.lse + t0 + r],
-                            D[t0 + r]);
+            for (size_t r = 0; r < p.rows; r++) {
+                const size_t t = t0 + r;
+                ask(z->dk + row, z->ldkv, t % KEYS, p.keys, z);
+                ask(z->dv + row, z->ldkv, t % KEYS, p.keys, z);
+                if (u0 + KEYS >= z->S) ask(z->dq + at.q, z->ldq, t, T, z);
+                weights_row(s + r * KEYS, da + r * KEYS, sees(&p, r), z->row_lse[at.lse + t], D[t]);
+            }
             add_to_keys(dv, s, dout + t0 * width, width, &p);
             add_to_keys(dk, da, q + t0 * width, width, &p);
             add_to_queries(dq + t0 * width, da, k, width, &p);

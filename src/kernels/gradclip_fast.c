@@ -35,7 +35,7 @@ static void task(void *context, size_t i, int worker)
 double FAST(sum_squares)(team *tm, const float *x, size_t n)
 {
     job z = { .x = x, .n = n, .chunk = CHUNK };
-    while (n / PARTS >= z.chunk) z.chunk *= 2;
+    while (z.chunk < (n + PARTS - 1) / PARTS) z.chunk *= 2;
     const size_t parts = (n + z.chunk - 1) / z.chunk;
     team_run(tm, parts, task, &z);
     double sum = 0;
