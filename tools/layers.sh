@@ -5,7 +5,7 @@
 #
 #     cli  serve  wasm                 tests, bench, tools: may include anything
 #        \   |   /
-#       vitrine.h
+#       vitrine.h -> api
 #          |
 #     train  sample  verify  lab  provenance
 #        \______|______/              siblings; lab -> verify, train -> provenance
@@ -68,6 +68,7 @@ BEGIN {
     may("verify", library)
     may("lab", library " verify")
     may("provenance", library)
+    may("api", library " train sample verify lab provenance")
     may("cli", "formats")                       # --json: JSON belongs to formats
     may("serve", "formats")                     # likewise
     may("wasm", "formats")
