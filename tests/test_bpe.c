@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include "support.h"
 #include "base/rng.h"
 #include "tokenizer/bpe.h"
@@ -419,7 +420,11 @@ static void test_long_words(void **unused)
         check_encoding(b, &m, (bpe_text){ text, 2000 });
         size_t half_ids, ids;
         const uint64_t half = steps_of(b, text, N / 2, &half_ids);
+        const clock_t start = clock();
         const uint64_t whole = steps_of(b, text, N, &ids);
+        print_message("# 10^6 of \"%s\": %.2f s, %llu steps, %.3f times those of half\n", alphabets[k],
+                      (double)(clock() - start) / CLOCKS_PER_SEC, (unsigned long long)whole,
+                      (double)whole / (double)half);
         assert_true(half >= N / 2 - 1 && ids > half_ids);
         if (!((double)whole <= 2.3 * (double)half))
             fail_msg("\"%s\": %llu steps, half the text %llu", alphabets[k],
