@@ -19,9 +19,10 @@
  * own panel, which costs 1 / (rows of the block) of its work and saves the
  * threads from waiting for each other.
  *
- * With few rows the copy does not pay: they read b where it lies (`direct`),
- * and a single row, the product of a vector and a matrix, takes WIDE vecs at a
- * time, since it runs at the speed of memory.
+ * With few rows the copy does not pay: they read b where it lies (`direct`).  A
+ * single row, the product of a vector and a matrix, runs at the speed of memory:
+ * its part of c stays in the first-level cache and GROUP rows of b pass by at
+ * a time, each a long contiguous piece, as prefetchers and page tables like it.
  *
  * Not here: blocks for a cache beyond the second level (a block of a is read
  * again for each panel), alpha and beta.
@@ -45,7 +46,8 @@ enum {
     KC    = 256,                        /* steps of a panel: 32 KiB of avx512 */
     BLOCK = 44 * ROWS,                  /* most rows of a task */
     TASKS = 8,                          /* wanted at least */
-    WIDE  = 8                           /* vecs of a single row's task */
+    GROUP = 8,                          /* steps at a time of a single row */
+    LONG  = 1024                        /* most columns of its task */
 };
 
 /* What a tile reads and writes, `k` steps of it. */
@@ -74,7 +76,7 @@ VEC_INLINE size_t lanes(size_t n, size_t v)
 VEC_INLINE void tile(const part *p, const size_t rows, const size_t vecs,
                      const bool along, const bool direct)
 {
-    vec acc[ROWS][WIDE];
+    vec acc[ROWS][VECS];
     const size_t last = lanes(p->n, vecs - 1);
 
     VEC_UNROLL
@@ -91,7 +93,7 @@ VEC_INLINE void tile(const part *p, const size_t rows, const size_t vecs,
     VEC_UNROLL
     for (size_t g = 0; g < (rows + 2) / 3; g++) a[g] = p->a + 3 * g * p->a_row;
     for (size_t k = 0; k < p->k; k++) {
-        vec x[WIDE];
+        vec x[VECS];
         VEC_UNROLL
         for (size_t v = 0; v < vecs; v++)
             x[v] = direct && v + 1 == vecs ? vec_load_n(b + v * VEC_LANES, last)
@@ -215,7 +217,10 @@ static cut cut_up(const gemm *g)
 {
     cut u = { .width = PANEL, .rows = g->m, .blocks = 1 };
     u.direct = g->m <= ROWS && g->b_step == 1 && g->a_step == 1 && !g->sums;
-    if (u.direct && g->m == 1) u.width = WIDE * VEC_LANES;
+    if (u.direct && g->m == 1) {
+        const size_t share = ceil_div(ceil_div(g->n, TASKS), LONG / 8) * (LONG / 8);
+        u.width = share < LONG ? share : LONG;
+    }
     u.panels = ceil_div(g->n, u.width);
     if (!u.direct) {
         /* Blocks of about equal size, whole tiles but for the last.  Where
@@ -237,37 +242,53 @@ size_t FAST(gemm_tasks)(const gemm *g)
     return u.panels * u.blocks;
 }
 
-/* A few rows by one panel's columns, b where it lies. */
-static void task_direct(const gemm *g, const cut *u, size_t j0)
+/* c[0 .. n-1] += `steps` steps of a single row, b where it lies. */
+VEC_INLINE void row_steps(float *c, size_t n, const float *a, const float *b,
+                          size_t b_row, const size_t steps)
 {
-    const size_t n = g->n - j0 < u->width ? g->n - j0 : u->width;
-    part p = { .a = g->a, .a_row = g->a_row, .a_step = 1, .b_row = g->b_row, .k = g->k,
-               .c_row = g->c_row, .add = g->add };
-    for (size_t j = j0; j < j0 + n; j += PANEL) {
-        p.b = g->b + j;
-        p.c = g->c + j;
-        p.n = j0 + n - j < PANEL ? j0 + n - j : PANEL;
-        p.start = g->start ? g->start + j : NULL;
-        if (g->m == 1 && n == WIDE * VEC_LANES) {
-            p.n = n;
-            tile(&p, 1, WIDE, true, true);
-            return;
-        }
-        tile_any(&p, g->m, true);
+    vec x[GROUP];
+    VEC_UNROLL
+    for (size_t k = 0; k < steps; k++) x[k] = vec_set1(a[k]);
+    size_t j = 0;
+    for (; j + VEC_LANES <= n; j += VEC_LANES) {
+        vec acc = vec_load(c + j);
+        VEC_UNROLL
+        for (size_t k = 0; k < steps; k++) acc = vec_fma(x[k], vec_load(b + k * b_row + j), acc);
+        vec_store(c + j, acc);
     }
+    if (j == n) return;
+    vec acc = vec_load_n(c + j, n - j);
+    VEC_UNROLL
+    for (size_t k = 0; k < steps; k++)
+        acc = vec_fma(x[k], vec_load_n(b + k * b_row + j, n - j), acc);
+    vec_store_n(c + j, acc, n - j);
 }
 
-void FAST(gemm_task)(const gemm *g, size_t i)
+static void task_row(const gemm *g, size_t j0, size_t n)
 {
-    const cut u = cut_up(g);
-    const size_t j0 = i % u.panels * u.width, i0 = i / u.panels * u.rows;
-    if (u.direct) {
-        task_direct(g, &u, j0);
-        return;
-    }
+    float *c = g->c + j0;
+    const float *b = g->b + j0;
+    if (!g->add)
+        for (size_t j = 0; j < n; j++) c[j] = g->start ? g->start[j0 + j] : 0;
+    size_t k = 0;
+    for (; k + GROUP <= g->k; k += GROUP)
+        row_steps(c, n, g->a + k, b + k * g->b_row, g->b_row, GROUP);
+    for (; k < g->k; k++) row_steps(c, n, g->a + k, b + k * g->b_row, g->b_row, 1);
+}
+
+/* A few rows by one panel's columns, b where it lies. */
+static void task_direct(const gemm *g, size_t j0, size_t n)
+{
+    const part p = { .a = g->a, .a_row = g->a_row, .a_step = 1, .b = g->b + j0,
+                     .b_row = g->b_row, .k = g->k, .c = g->c + j0, .c_row = g->c_row, .n = n,
+                     .add = g->add, .start = g->start ? g->start + j0 : NULL };
+    tile_any(&p, g->m, true);
+}
+
+/* Rows i0 .. i1-1 by one panel's columns. */
+static void task_block(const gemm *g, size_t j0, size_t n, size_t i0, size_t i1)
+{
     _Alignas(64) float panel[KC * PANEL];
-    const size_t n  = g->n - j0 < PANEL ? g->n - j0 : PANEL;
-    const size_t i1 = g->m - i0 < u.rows ? g->m : i0 + u.rows;
     /* Panels of about equal length: a short last one would cost as much to
      * load and store c for as a long one. */
     const size_t most = ceil_div(g->k, ceil_div(g->k, KC));
@@ -285,4 +306,14 @@ void FAST(gemm_task)(const gemm *g, size_t i)
             tile_any(&p, i1 - r < ROWS ? i1 - r : ROWS, false);
         }
     }
+}
+
+void FAST(gemm_task)(const gemm *g, size_t i)
+{
+    const cut u = cut_up(g);
+    const size_t j0 = i % u.panels * u.width, i0 = i / u.panels * u.rows;
+    const size_t n  = g->n - j0 < u.width ? g->n - j0 : u.width;
+    if (u.direct && g->m == 1) task_row(g, j0, n);
+    else if (u.direct)         task_direct(g, j0, n);
+    else                       task_block(g, j0, n, i0, g->m - i0 < u.rows ? g->m : i0 + u.rows);
 }
