@@ -49,6 +49,7 @@ enum {
     GROUP = 8,                          /* steps at a time of a single row */
     LONG  = 1024                        /* most columns of its task */
 };
+_Static_assert(KC % VEC_LANES == 0, "a panel holds whole squares");
 
 /* What a tile reads and writes, `k` steps of it. */
 typedef struct part {
@@ -204,7 +205,8 @@ static void pack_columns(float *panel, const gemm *g, size_t k0, size_t steps,
         }
         vec_transpose(square);
         float *to = panel + k1 * width + j1;
-        for (size_t k = 0; k < m; k++) vec_store(to + k * width, square[k]);
+        VEC_UNROLL                      /* beyond the steps there is room, unread */
+        for (size_t k = 0; k < VEC_LANES; k++) vec_store(to + k * width, square[k]);
     }
 }
 

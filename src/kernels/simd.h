@@ -43,7 +43,7 @@
  * code, so that an array of vecs lives in registers. */
 #if defined(__clang__)
 #define VEC_INLINE static inline __attribute__((always_inline))
-#define VEC_UNROLL _Pragma("unroll")
+#define VEC_UNROLL _Pragma("clang loop unroll(full)")
 #elif defined(__GNUC__)
 #define VEC_INLINE static inline __attribute__((always_inline))
 #define VEC_UNROLL _Pragma("GCC unroll 16")
