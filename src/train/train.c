@@ -310,7 +310,8 @@ static vt_status steps(run *r, vt_error *err)
             return fail(err, VT_INTERRUPTED, "stopped at step %lld of %lld; saved", r->t.step,
                         total);
     }
-    return r->saved == r->t.step ? VT_OK : save(r, err);
+    /* A run resumed at its end writes what is there once more, for its hashes. */
+    return r->saved == r->t.step && r->result->state_sha256[0] ? VT_OK : save(r, err);
 }
 
 static void finish(run *r, double start, vt_status s)
@@ -360,7 +361,7 @@ vt_status vt_train(const vt_train_options *o, const vt_train_events *events,
     r->o = *o;
     r->events = events ? events : &silent;
     r->result = result ? result : &unused;
-    *r->result = (vt_train_result){ .val_loss = (double)NAN };
+    *r->result = (vt_train_result){ .loss = (double)NAN, .val_loss = (double)NAN };
     r->log.file = -1;
     r->val_loss = (double)NAN;
     r->saved = -1;
