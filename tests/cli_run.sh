@@ -38,7 +38,7 @@ case $1 in
         echo "$options" > "$out/options"; echo "$hash" > "$out/hash"
         [ "$status" = 3 ] || touch "$out/state.safetensors"
         step=50; [ "$status" = 0 ] || step=20
-        echo "{ \"step\": $step, \"steps\": 50 }" > "$out/info"
+        echo "{ \"step\": $step, \"steps\": 50, \"manifest\": {\"step\": 1, \"steps\": 2} }" > "$out/info"
         exit "$status" ;;
     info) cat "$2/info" ;;
     generate) echo "It was a sample." ;;
