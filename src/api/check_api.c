@@ -28,6 +28,8 @@ static void fill_in(const vt_model *m, vt_check_options *o)
         o->batch = m->c.nwindow > 0 && 2 * (size_t)o->seq > most ? 1 : 2;
 }
 
+enum { MOST_ROWS = 1 << 20 };           /* it runs a model once an entry */
+
 static vt_status check_options(const vt_model *m, const vt_check_options *o, vt_error *err)
 {
     if (o->entries < 1)
@@ -37,6 +39,9 @@ static vt_status check_options(const vt_model *m, const vt_check_options *o, vt_
     if (o->seq < 1 || o->seq > m->c.z.T)
         return fail(err, VT_USAGE, "--seq %d: expected 1 to %d, the positions of the model",
                     o->seq, m->c.z.T);
+    if (o->batch > MOST_ROWS / o->seq)
+        return fail(err, VT_USAGE, "--batch %d --seq %d: expected at most %d tokens in all",
+                    o->batch, o->seq, MOST_ROWS);
     return VT_OK;
 }
 
@@ -46,14 +51,15 @@ static vt_status window(const vt_model *m, int *tokens, int *targets, int B, int
                         vt_error *err)
 {
     const size_t n = (size_t)B * (size_t)T;
+    const bool kept = m->c.nwindow > 0;
     rng r;
-    if (m->c.nwindow > 0 && m->c.nwindow <= n)
+    if (kept && m->c.nwindow <= n)
         return fail(err, VT_USAGE, "--batch %d --seq %d: need %zu tokens, but the checkpoint keeps "
                     "%zu of its validation part", B, T, n + 1, m->c.nwindow);
     rng_stream_seed(&r, seed, RNG_VERIFY, 3);
     for (size_t i = 0; i < n; i++) {
-        tokens[i] = m->c.window ? m->c.window[i] : (int)rng_integers(&r, 0, m->c.z.V);
-        targets[i] = m->c.window ? m->c.window[i + 1] : (int)rng_integers(&r, 0, m->c.z.V);
+        tokens[i] = kept ? m->c.window[i] : (int)rng_integers(&r, 0, m->c.z.V);
+        targets[i] = kept ? m->c.window[i + 1] : (int)rng_integers(&r, 0, m->c.z.V);
     }
     return VT_OK;
 }

@@ -76,13 +76,14 @@ static void add(list *to, const char *name, const char *file, int layer, int row
     to->offset += t.count;
 }
 
-static void walk(list *to, const gpt_config *z)
+/* Of the first `layers` layers; all layers are alike. */
+static void walk(list *to, const gpt_config *z, int layers)
 {
     const int C = z->C, FF = z->FF, T = z->T, V = z->V;
 #define TENSOR(name, file, rows, cols, start, decay, transposed) \
     add(to, #name, file, -1, rows, cols, start, decay, transposed);
 #include "model/tensors.def"
-    for (int l = 0; l < z->L; l++) {
+    for (int l = 0; l < layers; l++) {
 #define LAYER(name, file, rows, cols, start, decay, transposed) \
         add(to, #name, file, l, rows, cols, start, decay, transposed);
 #include "model/tensors.def"
@@ -94,24 +95,45 @@ static void walk(list *to, const gpt_config *z)
 #include "model/tensors.def"
 }
 
+/* A layer is counted once and multiplied: a number of layers that comes from a
+ * file must not be a number of turns. */
+static list count_all(const gpt_config *z)
+{
+    const size_t layers = (size_t)z->L;
+    list none = { 0 }, one = { 0 };
+    walk(&none, z, 0);
+    walk(&one, z, 1);
+    return (list){ .n = none.n + layers * (one.n - none.n),
+                   .offset = none.offset + layers * (one.offset - none.offset) };
+}
+
 size_t gpt_tensor_count(const gpt_config *z)
 {
-    list l = { 0 };
-    walk(&l, z);
-    return l.n;
+    return count_all(z).n;
 }
 
 size_t gpt_parameter_count(const gpt_config *z)
 {
-    list l = { 0 };
-    walk(&l, z);
-    return l.offset;
+    return count_all(z).offset;
 }
 
 void gpt_tensor_list(const gpt_config *z, gpt_tensor *out)
 {
     list l = { .out = out };
-    walk(&l, z);
+    walk(&l, z, z->L);
+}
+
+vt_status gpt_check_ids(const int *ids, size_t rows, size_t cols, int V, bool may_ignore,
+                        const char *what, vt_error *err)
+{
+    for (size_t r = 0; r < rows; r++)
+        for (size_t t = 0; t < cols; t++) {
+            const int id = ids[r * cols + t];
+            if ((id >= 0 && id < V) || (may_ignore && id == VT_IGNORE)) continue;
+            return fail(err, VT_BAD_INPUT, "%s: row %zu, position %zu: id %d: expected 0 to %d%s",
+                        what, r, t, id, V - 1, may_ignore ? ", or -1 (ignored)" : "");
+        }
+    return VT_OK;
 }
 
 /* Fills one tensor from its own stream, so that no tensor's numbers depend on

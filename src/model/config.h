@@ -48,6 +48,12 @@ size_t gpt_parameter_count(const gpt_config *z);
 /* Fills gpt_tensor_count() entries, in the order of tensors.def. */
 void gpt_tensor_list(const gpt_config *z, gpt_tensor *out);
 
+/* Ids that come from outside, (rows, cols), before any kernel sees them: each
+ * must be 0 .. V-1, or VT_IGNORE where `may_ignore`.  VT_BAD_INPUT names `what`,
+ * the first row and position, and the id. */
+VT_MUST_CHECK vt_status gpt_check_ids(const int *ids, size_t rows, size_t cols, int V,
+                                      bool may_ignore, const char *what, vt_error *err);
+
 /* Fills all parameters; tensor n (its index in the list) draws from
  * stream(seed, RNG_INIT, n).  Xavier: uniform in +-sqrt(6 / (rows + cols)).
  * GPT-2: normal, deviation 0.02, divided by sqrt(2 L) for the projections that

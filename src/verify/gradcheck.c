@@ -8,6 +8,7 @@
  */
 #include "verify/gradcheck.h"
 #include <complex.h>
+#include <limits.h>
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -17,14 +18,14 @@
 #define STEP 1e-30
 #define EPS64 1.1102230246251565e-16    /* 2^-53: one rounding in double */
 #define EPS32 5.9604644775390625e-08    /* 2^-24 */
+enum { NEIGHBOURS = 4 };
 
 /* One entry to differentiate. */
 typedef struct probe { size_t at; double found; } probe;
 
 typedef struct work {
     const gradcheck_case *c;
-    double *params, *grads;         /* double definitions */
-    double *weight;                 /* (N): of each row's loss */
+    const gradcheck_grads *g;       /* what is judged */
     probe  *probes;                 /* nprobes, last tensor first */
     size_t  nprobes;
     int    *layer;                  /* (nprobes): where a run starts */
@@ -43,6 +44,8 @@ typedef struct complex_model {
     gpt_acts_c128  a;
     double _Complex *params, *head;
     void *memory;
+    int   moved;                /* the layer where the last run's entry was: from
+                                   there on, activations are not those of p */
 } complex_model;
 
 static vt_status complex_model_new(complex_model *x, const work *w, vt_error *err)
@@ -59,7 +62,8 @@ static vt_status complex_model_new(complex_model *x, const work *w, vt_error *er
     if (!x->memory || !x->params || !x->head)
         return fail_memory(err, acts == SIZE_MAX ? acts : acts + (n + head) * size,
                            "the complex model");
-    for (size_t i = 0; i < n; i++) x->params[i] = w->params[i];
+    for (size_t i = 0; i < n; i++) x->params[i] = (double)c->params[i];
+    x->moved = z->L;
     x->m = (gpt_model_c128){ .z = *z, .params = x->params, .head = x->head };
     gpt_acts_place_c128(&x->a, x->memory, z, c->B, c->T, c->T, false);
     gpt_prepare_c128(&x->m);
@@ -74,14 +78,16 @@ static void complex_model_free(complex_model *x)
     free(x->head);
 }
 
-/* Im f / h with the parameters as they are, from layer `first` on. */
+/* Im f / h with the parameters as they are, moved from layer `first` on. */
 static double derivative(complex_model *x, const work *w, int first)
 {
     const gradcheck_case *c = w->c;
     double _Complex sum = 0;
-    gpt_forward_from_c128(&x->m, &x->a, c->tokens, first, c->B, c->T);
+    const int from = first < x->moved ? first : x->moved;
+    x->moved = first;
+    gpt_forward_from_c128(&x->m, &x->a, c->tokens, from, c->B, c->T);
     gpt_loss_c128(&x->m, &x->a, c->targets, 1, c->B, c->T);
-    for (int n = 0; n < c->B * c->T; n++) sum += w->weight[n] * x->a.loss[n];
+    for (int n = 0; n < c->B * c->T; n++) sum += w->g->weight[n] * x->a.loss[n];
     return cimag(sum) / STEP;
 }
 
@@ -111,38 +117,71 @@ static void run_probe(void *context, size_t i, int worker)
 
 /* ---- gradients --------------------------------------------------------- */
 
-static vt_status gradient_f64(work *w, double *loss, vt_error *err)
+/* Of the sizes of n numbers; NaN where one is NaN. */
+static double largest_of(const double *x, size_t n)
 {
-    const gradcheck_case *c = w->c;
+    double largest = 0;
+    for (size_t i = 0; i < n && !isnan(largest); i++)
+        if (!(fabs(x[i]) <= largest)) largest = fabs(x[i]);
+    return largest;
+}
+
+/* Likewise of the differences from `right`. */
+static double largest_gap(const float *x, const double *right, size_t n)
+{
+    double largest = 0;
+    for (size_t i = 0; i < n && !isnan(largest); i++) {
+        const double gap = fabs((double)x[i] - right[i]);
+        if (!(gap <= largest)) largest = gap;
+    }
+    return largest;
+}
+
+/* The definitions' gradient in double.  `loss` and `score` (the largest scaled
+ * score of attention) may be NULL; with `shake`, each row's lse is first moved by
+ * about an ulp of a float. */
+static vt_status gradient_f64(const gradcheck_case *c, const float *at, const double *weights,
+                              double *grads, double *loss, double *score, rng *shake,
+                              vt_error *err)
+{
     const gpt_config *z = c->z;
+    const size_t count = gpt_parameter_count(z), T = (size_t)c->T;
+    const size_t cells = (size_t)c->B * (size_t)z->NH * T * T;
     const size_t acts = gpt_acts_bytes_f64(z, c->B, c->T, c->T, true);
-    const size_t head_bytes = (size_t)z->C * (size_t)z->V * sizeof(double);
     void *memory = acts == SIZE_MAX ? NULL : aligned_alloc(64, (acts + 63) / 64 * 64);
-    double *head = malloc(head_bytes);
+    double *head = malloc((size_t)z->C * (size_t)z->V * sizeof *head);
+    double *params = malloc(count * sizeof *params);
     vt_status s = VT_OK;
-    if (!memory || !head) {
+    if (!memory || !head || !params) {
         s = fail_memory(err, acts, "the double model");
         goto done;
     }
     gpt_acts_f64 a;
-    const gpt_model_f64 m = { .z = *z, .params = w->params, .head = head };
+    const gpt_model_f64 m = { .z = *z, .params = params, .head = head };
+    for (size_t i = 0; i < count; i++) params[i] = (double)at[i];
     gpt_acts_place_f64(&a, memory, z, c->B, c->T, c->T, true);
     gpt_prepare_f64(&m);
     gpt_forward_f64(&m, &a, c->tokens, NULL, c->B, c->T);
     gpt_loss_f64(&m, &a, c->targets, 1, c->B, c->T);
-    gpt_backward_f64(&m, &a, w->grads, c->tokens, c->targets, w->weight, c->B, c->T);
-    *loss = 0;
-    for (int n = 0; n < c->B * c->T; n++) *loss += a.loss[n] / (c->B * c->T);
+    for (int n = 0; shake && n < c->B * c->T; n++)
+        a.lse[n] *= rng_integers(shake, 0, 2) ? 1 + EPS32 : 1 - EPS32;
+    gpt_backward_f64(&m, &a, grads, c->tokens, c->targets, weights, c->B, c->T);
+    for (int n = 0; loss && n < c->B * c->T; n++) *loss += a.loss[n] / (c->B * c->T);
+    for (int l = 0; score && l < z->L; l++) {
+        const double largest = largest_of(a.layers[l].scaled, cells);
+        if (!(largest <= *score)) *score = largest;
+    }
 done:
+    free(params);
     free(head);
     free(memory);
     return s;
 }
 
 /* The float definitions' gradient (kernels NULL) or the fast kernels'. */
-static vt_status gradient_f32(const work *w, const ops *kernels, float *grads, vt_error *err)
+static vt_status gradient_f32(const gradcheck_case *c, const float *at, const double *weights,
+                              const ops *kernels, float *grads, vt_error *err)
 {
-    const gradcheck_case *c = w->c;
     const gpt_config *z = c->z;
     const int B = c->B, T = c->T;
     const size_t N = (size_t)(B * T);
@@ -160,10 +199,10 @@ static vt_status gradient_f32(const work *w, const ops *kernels, float *grads, v
         s = fail_memory(err, bytes, "the float model");
         goto done;
     }
-    for (size_t n = 0; n < N; n++) weight[n] = (float)w->weight[n];
+    for (size_t n = 0; n < N; n++) weight[n] = (float)weights[n];
     if (!kernels) {
         gpt_acts_f32 a;
-        const gpt_model_f32 m = { .z = *z, .params = c->params, .head = head };
+        const gpt_model_f32 m = { .z = *z, .params = at, .head = head };
         gpt_acts_place_f32(&a, memory, z, B, T, T, true);
         gpt_prepare_f32(&m);
         gpt_forward_f32(&m, &a, c->tokens, NULL, B, T);
@@ -174,7 +213,7 @@ static vt_status gradient_f32(const work *w, const ops *kernels, float *grads, v
     ops_scratch(&sizes, &worker, &shared);
     if ((s = team_new(&crew, c->threads, worker, shared, err))) goto done;
     gpt_acts_fast a;
-    const gpt_model_fast m = { .z = *z, .params = c->params, .head = head, .kernels = kernels,
+    const gpt_model_fast m = { .z = *z, .params = at, .head = head, .kernels = kernels,
                                .team = crew };
     gpt_acts_place_fast(&a, memory, z, B, T, T, true);
     gpt_prepare_fast(&m);
@@ -187,6 +226,98 @@ done:
     free(head);
     free(memory);
     return s;
+}
+
+/* Takes what is larger, but keeps a NaN. */
+static void raise(double *largest, double x)
+{
+    if (!(x <= *largest) && !isnan(*largest)) *largest = x;
+}
+
+/* What rounding does to the gradient in float, of each tensor the largest:
+ * g->rounding, the float definitions against the double ones at the parameters
+ * and at NEIGHBOURS points around them, each parameter its next float up or
+ * down (at one point roundings may cancel by luck); g->shaken, the double
+ * definitions with lse moved (where p is 1 in float, p - 1 shows no error). */
+static vt_status measure_rounding(gradcheck_grads *g, const gradcheck_case *c, uint64_t seed,
+                                  vt_error *err)
+{
+    const size_t count = gpt_parameter_count(c->z);
+    float *at = malloc(count * sizeof *at), *g32 = malloc(count * sizeof *g32);
+    double *g64 = malloc(count * sizeof *g64), *moved = malloc(count * sizeof *moved);
+    rng r;
+    vt_status s = VT_OK;
+    if (!at || !g32 || !g64 || !moved) {
+        s = fail_memory(err, count * 24, "gradients");
+        goto done;
+    }
+    rng_stream_seed(&r, seed, RNG_VERIFY, 4);
+    for (int k = 0; k <= NEIGHBOURS; k++) {
+        for (size_t i = 0; i < count; i++)
+            at[i] = k == 0 ? c->params[i]
+                  : nextafterf(c->params[i], rng_integers(&r, 0, 2) ? INFINITY : -INFINITY);
+        memset(g32, 0, count * sizeof *g32);
+        memset(g64, 0, count * sizeof *g64);
+        memset(moved, 0, count * sizeof *moved);
+        if ((s = gradient_f64(c, at, g->weight, g64, NULL, NULL, NULL, err)) ||
+            (s = gradient_f64(c, c->params, g->weight, moved, NULL, NULL, &r, err)) ||
+            (s = gradient_f32(c, at, g->weight, NULL, g32, err)))
+            goto done;
+        for (size_t i = 0; i < count; i++) moved[i] -= g->hand[i];
+        for (size_t i = 0; i < c->ntensors; i++) {
+            const gpt_tensor *t = &c->tensors[i];
+            raise(&g->rounding[i], largest_gap(g32 + t->offset, g64 + t->offset, t->count));
+            raise(&g->shaken[i], largest_of(moved + t->offset, t->count));
+        }
+    }
+done:
+    free(moved);
+    free(g64);
+    free(g32);
+    free(at);
+    return s;
+}
+
+vt_status gradcheck_compute(gradcheck_grads *g, const gradcheck_case *c, uint64_t seed,
+                            vt_error *err)
+{
+    const size_t count = gpt_parameter_count(c->z), B = (size_t)c->B, T = (size_t)c->T;
+    rng r;
+    vt_status s;
+    *g = (gradcheck_grads){ .loss = 0 };
+    if (T > INT_MAX / B) return fail(err, VT_TOO_LARGE, "%d x %d tokens: too many", c->B, c->T);
+    if ((s = gpt_check_ids(c->tokens, B, T, c->z->V, false, "tokens", err)) ||
+        (s = gpt_check_ids(c->targets, B, T, c->z->V, true, "targets", err)))
+        return s;
+    g->weight = malloc(B * T * sizeof *g->weight);
+    g->hand = calloc(count, sizeof *g->hand);
+    g->fast = calloc(count, sizeof *g->fast);
+    g->rounding = calloc(c->ntensors, sizeof *g->rounding);
+    g->shaken = calloc(c->ntensors, sizeof *g->shaken);
+    if (!g->weight || !g->hand || !g->fast || !g->rounding || !g->shaken) {
+        s = fail_memory(err, count * 12, "gradients");
+        goto done;
+    }
+    rng_stream_seed(&r, seed, RNG_VERIFY, 2);           /* no two rows weigh the same */
+    for (size_t n = 0; n < B * T; n++)
+        g->weight[n] = (double)(float)(rng_uniform(&r, 0.5, 1.5) / (double)(B * T));
+    if ((s = gradient_f64(c, c->params, g->weight, g->hand, &g->loss, &g->score, NULL, err)) ||
+        (s = gradient_f32(c, c->params, g->weight, c->kernels, g->fast, err)))
+        goto done;
+    s = measure_rounding(g, c, seed, err);
+done:
+    if (s) gradcheck_free(g);
+    return s;
+}
+
+void gradcheck_free(gradcheck_grads *g)
+{
+    free(g->weight);
+    free(g->hand);
+    free(g->fast);
+    free(g->rounding);
+    free(g->shaken);
+    *g = (gradcheck_grads){ .loss = 0 };
 }
 
 /* ---- choosing entries -------------------------------------------------- */
@@ -206,7 +337,7 @@ static size_t choose(const work *w, const gpt_tensor *t, const vt_check_options 
     memset(taken, 0, t->count);
     while (n < want) {
         size_t k = (size_t)rng_integers(r, 0, (int64_t)t->count);
-        for (int tries = 0; n % 2 == 0 && tries < 200 && w->grads[t->offset + k] == 0; tries++)
+        for (int tries = 0; n % 2 == 0 && tries < 200 && w->g->hand[t->offset + k] == 0; tries++)
             k = (size_t)rng_integers(r, 0, (int64_t)t->count);
         while (taken[k]) k = (k + 1) % t->count;
         taken[k] = 1;
@@ -237,56 +368,58 @@ static size_t choose_all(work *w, const vt_check_options *o, vt_check_row *rows,
 
 /* ---- judging ----------------------------------------------------------- */
 
-/* Additions on the longest path through the model and back. */
-static double chain(const gradcheck_case *c)
-{
-    const gpt_config *z = c->z;
-    const double layer = 3.0 * z->C + 2.0 * z->FF + 2.0 * c->T + 2.0 * z->C / z->NH + 20;
-    return 2 * (z->L * layer + 2.0 * z->C + 2.0 * z->V + c->B * c->T);
-}
-
-static double largest_of(const double *x, size_t n)
-{
-    double largest = 0;
-    for (size_t i = 0; i < n; i++)
-        if (!(fabs(x[i]) <= largest)) largest = fabs(x[i]);
-    return largest;
-}
-
-/* error / bound, where 0 / 0 is a pass and NaN is not */
+/* error / bound, where 0 / 0 is a pass; NaN and an infinite bound are not */
 static double share(double error, double bound)
 {
-    if (error == 0) return 0;
+    if (error == 0 && bound >= 0) return 0;
     const double used = error / bound;
-    return isnan(used) ? (double)INFINITY : used;
+    return isfinite(used) && isfinite(bound) ? used : (double)INFINITY;
 }
 
-static void judge_row(const work *w, vt_check_row *row, const gpt_tensor *t, const probe *p,
-                      const float *g32, const float *fast)
+/* The bounds of one tensor, as gradcheck.h derives them. */
+typedef struct bounds { double definitions, fast, largest; } bounds;
+
+static bounds bounds_of(const work *w, size_t tensor)
 {
-    const double *g = w->grads + t->offset;
-    const double largest = largest_of(g, t->count);
-    double error32 = 0, error = 0;
-    row->budget_used = row->fast_budget_used = -1;
+    const gpt_tensor *t = &w->c->tensors[tensor];
+    const double largest = largest_of(w->g->hand + t->offset, t->count);
+    const double measured = w->g->rounding[tensor];
+    const double r = (measured > largest ? largest : measured)     /* NaN stays */
+                   + w->g->shaken[tensor];
+    return (bounds){ .largest = largest,
+        .definitions = 64 * (r * (EPS64 / EPS32) + EPS64 * largest),
+        .fast = 8 * (r + EPS32 * largest * (1 + w->g->score)) };
+}
+
+static void judge_row(const work *w, vt_check_row *row, size_t tensor, const probe *p)
+{
+    const gpt_tensor *t = &w->c->tensors[tensor];
+    const bounds b = bounds_of(w, tensor);
+    row->budget_used = -1;
     for (size_t i = 0; i < row->compared; i++) {
-        const double found = w->grads[p[i].at], gap = fabs(found - p[i].found);
-        const double used = share(gap, chain(w->c) * EPS64 * largest);
+        const double found = w->g->hand[p[i].at], gap = fabs(found - p[i].found);
+        const double used = share(gap, b.definitions);
         if (used > row->budget_used) {
             row->budget_used = used;
-            row->worst = share(gap, largest);
+            row->worst = share(gap, b.largest);
             row->worst_entry = p[i].at - t->offset;
             row->expected = p[i].found;
             row->found = found;
         }
     }
-    for (size_t i = 0; i < t->count; i++) {
-        const double a = fabs((double)g32[t->offset + i] - g[i]);
-        const double b = fabs((double)fast[t->offset + i] - g[i]);
-        if (!(a <= error32)) error32 = a;
-        if (!(b <= error)) error = b;
-    }
-    row->fast_budget_used = share(error, 4 * error32 + 8 * EPS32 * largest);
+    row->fast_budget_used = share(largest_gap(w->g->fast + t->offset, w->g->hand + t->offset,
+                                              t->count), b.fast);
     row->pass = row->compared > 0 && row->budget_used <= 1 && row->fast_budget_used <= 1;
+}
+
+/* A sum that keeps what rounding takes from it (Kahan 1965, Neumaier 1974). */
+typedef struct exact_sum { double sum, lost; } exact_sum;
+
+static void add(exact_sum *s, double x)
+{
+    const double sum = s->sum + x;
+    s->lost += fabs(s->sum) >= fabs(x) ? (s->sum - sum) + x : (x - sum) + s->sum;
+    s->sum = sum;
 }
 
 /* One random Rademacher direction over all parameters, each tensor's part
@@ -295,29 +428,33 @@ static void direction(work *w, const vt_check_options *o, vt_check_report *repor
 {
     const gradcheck_case *c = w->c;
     complex_model *x = &w->workers[0];
-    double size = 0;
+    const double *g = w->g->hand;
+    exact_sum found = { 0 };
+    double squares = 0;
     rng r;
     rng_stream_seed(&r, o->seed, RNG_VERIFY, 0);
-    report->direction_found = 0;
     for (size_t k = 0; k < c->ntensors; k++) {
         const gpt_tensor *t = &c->tensors[k];
-        const double largest = largest_of(w->params + t->offset, t->count);
-        const double scale = largest > 0 ? largest : 1;
+        double scale = 0;
+        for (size_t i = t->offset; i < t->offset + t->count; i++)
+            if (fabs((double)c->params[i]) > scale) scale = fabs((double)c->params[i]);
+        if (scale == 0) scale = 1;
         for (size_t i = t->offset; i < t->offset + t->count; i++) {
             const double d = rng_integers(&r, 0, 2) ? scale : -scale;
             x->params[i] += STEP * d * (double _Complex)I;
-            report->direction_found += w->grads[i] * d;
-            size += fabs(w->grads[i] * d);
+            add(&found, g[i] * d);
         }
+        const double entry = scale * bounds_of(w, k).definitions;
+        squares += entry * entry * (double)t->count;
     }
     gpt_prepare_c128(&x->m);
+    report->direction_found = found.sum + found.lost;
     report->direction_expected = derivative(x, w, -1);
     report->direction_budget_used =
         share(fabs(report->direction_found - report->direction_expected),
-              chain(c) * EPS64 * size);
-    for (size_t i = 0; i < gpt_parameter_count(c->z); i++) x->params[i] = w->params[i];
-    gpt_prepare_c128(&x->m);
-    gpt_forward_c128(&x->m, &x->a, c->tokens, NULL, c->B, c->T);
+              sqrt(squares));
+    for (size_t i = 0; i < gpt_parameter_count(c->z); i++) x->params[i] = (double)c->params[i];
+    gpt_prepare_c128(&x->m);                /* the next run starts from the embedding */
 }
 
 static vt_status verdict(const work *w, vt_check_report *report, vt_error *err)
@@ -360,7 +497,7 @@ static vt_status make_workers(work *w, vt_error *err)
 }
 
 static vt_status prove(work *w, const vt_check_options *o, vt_check_report *report,
-                       const float *g32, const float *fast, vt_error *err)
+                       vt_error *err)
 {
     const gradcheck_case *c = w->c;
     const size_t count = gpt_parameter_count(c->z);
@@ -385,7 +522,7 @@ static vt_status prove(work *w, const vt_check_options *o, vt_check_report *repo
     }
     const probe *p = w->probes;
     for (size_t k = c->ntensors; k-- > 0; p += report->rows[k].compared)
-        judge_row(w, &report->rows[k], &c->tensors[k], p, g32, fast);
+        judge_row(w, &report->rows[k], k, p);
     s = verdict(w, report, err);
 done:
     team_free(crew);
@@ -394,43 +531,34 @@ done:
     return s;
 }
 
-vt_status gradcheck_run(vt_check_report *report, const gradcheck_case *c,
-                        const vt_check_options *o, vt_check_progress *progress, void *context,
-                        vt_error *err)
+vt_status gradcheck_judge(vt_check_report *report, const gradcheck_case *c,
+                          const gradcheck_grads *g, const vt_check_options *o,
+                          vt_check_progress *progress, void *context, vt_error *err)
 {
-    const size_t count = gpt_parameter_count(c->z), N = (size_t)(c->B * c->T);
-    work w = { .c = c, .progress = progress, .context = context };
-    float *g32 = calloc(count, sizeof *g32), *fast = calloc(count, sizeof *fast);
-    rng r;
+    work w = { .c = c, .g = g, .progress = progress, .context = context,
+               .largest = largest_of(g->hand, gpt_parameter_count(c->z)) };
     vt_status s;
-    *report = (vt_check_report){ .batch = c->B, .seq = c->T, .seed = o->seed,
+    *report = (vt_check_report){ .batch = c->B, .seq = c->T, .seed = o->seed, .loss = g->loss,
                                  .isa = c->kernels->name, .nrows = c->ntensors };
-    w.params = malloc(count * sizeof *w.params);
-    w.grads = calloc(count, sizeof *w.grads);
-    w.weight = malloc(N * sizeof *w.weight);
     report->rows = calloc(c->ntensors, sizeof *report->rows);
-    if (!g32 || !fast || !w.params || !w.grads || !w.weight || !report->rows) {
-        s = fail_memory(err, count * 24, "gradients");
-        goto done;
-    }
-    for (size_t i = 0; i < count; i++) w.params[i] = (double)c->params[i];
-    rng_stream_seed(&r, o->seed, RNG_VERIFY, 2);        /* no two rows weigh the same */
-    for (size_t n = 0; n < N; n++)
-        w.weight[n] = (double)(float)(rng_uniform(&r, 0.5, 1.5) / (double)N);
-    if ((s = gradient_f64(&w, &report->loss, err)) || (s = gradient_f32(&w, NULL, g32, err)) ||
-        (s = gradient_f32(&w, c->kernels, fast, err)))
-        goto done;
-    w.largest = largest_of(w.grads, count);
-    s = prove(&w, o, report, g32, fast, err);
-done:
+    if (report->rows) s = prove(&w, o, report, err);
+    else s = fail_memory(err, c->ntensors * sizeof *report->rows, "the report");
     for (int i = 0; i < w.nworkers && w.workers; i++) complex_model_free(&w.workers[i]);
     free(w.workers);
     free(w.probes);
     free(w.layer);
-    free(w.params);
-    free(w.grads);
-    free(w.weight);
-    free(g32);
-    free(fast);
+    return s;
+}
+
+vt_status gradcheck_run(vt_check_report *report, const gradcheck_case *c,
+                        const vt_check_options *o, vt_check_progress *progress, void *context,
+                        vt_error *err)
+{
+    gradcheck_grads g;
+    *report = (vt_check_report){ .rows = NULL };
+    vt_status s = gradcheck_compute(&g, c, o->seed, err);
+    if (s) return s;
+    s = gradcheck_judge(report, c, &g, o, progress, context, err);
+    gradcheck_free(&g);
     return s;
 }

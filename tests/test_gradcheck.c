@@ -1,0 +1,496 @@
+/* test_gradcheck.c -- the check of a whole model's gradient: it passes what is
+ * right, whatever the model, and finds what is wrong.
+ *
+ * The check is given spoiled gradients (one entry by 1 %, a zero, a scaled
+ * tensor, two tensors exchanged, NaN) or a kernel that spoils one number, and
+ * must name the tensor and the entry.
+ */
+#include "support.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/rng.h"
+#include "verify/gradcheck.h"
+
+/* A random model, its window, and its gradients. */
+typedef struct subject {
+    gpt_config z;
+    gpt_tensor *tensors;
+    float *params;
+    int *tokens, *targets;
+    gradcheck_case c;
+    gradcheck_grads g;
+} subject;
+
+static void subject_make(subject *s, const gpt_config *z, int B, int T, double scale,
+                         uint64_t seed)
+{
+    const size_t n = gpt_tensor_count(z), count = gpt_parameter_count(z);
+    const size_t N = (size_t)B * (size_t)T;
+    rng r;
+    rng_stream_seed(&r, seed, RNG_VERIFY, 9);
+    *s = (subject){ .z = *z, .tensors = malloc(n * sizeof *s->tensors),
+                    .params = malloc(count * sizeof *s->params),
+                    .tokens = malloc(N * sizeof *s->tokens),
+                    .targets = malloc(N * sizeof *s->targets) };
+    assert_true(s->tensors && s->params && s->tokens && s->targets);
+    gpt_tensor_list(z, s->tensors);
+    if (scale > 0)
+        for (size_t i = 0; i < count; i++) s->params[i] = (float)(scale * rng_normal(&r));
+    else
+        gpt_initialise(s->params, z, s->tensors, n, scale < 0 ? GPT_INIT_GPT2 : GPT_INIT_XAVIER,
+                       seed);
+    for (size_t i = 0; i < N; i++) {
+        s->tokens[i] = (int)rng_integers(&r, 0, z->V);
+        s->targets[i] = (int)rng_integers(&r, 0, z->V);
+    }
+    s->c = (gradcheck_case){ .z = &s->z, .tensors = s->tensors, .ntensors = n,
+        .params = s->params, .tokens = s->tokens, .targets = s->targets, .B = B, .T = T,
+        .kernels = ops_pick(NULL), .threads = 1 };
+    assert_ok(gradcheck_compute(&s->g, &s->c, seed, &test_error));
+}
+
+static void subject_free(subject *s)
+{
+    gradcheck_free(&s->g);
+    free(s->tensors);
+    free(s->params);
+    free(s->tokens);
+    free(s->targets);
+}
+
+static const gpt_config small = { .L = 2, .C = 6, .NH = 3, .FF = 7, .T = 5, .V = 11 };
+
+static const gpt_tensor *named(const subject *s, const char *name, size_t *index)
+{
+    for (size_t i = 0; i < s->c.ntensors; i++)
+        if (strcmp(s->tensors[i].name, name) == 0) {
+            if (index) *index = i;
+            return &s->tensors[i];
+        }
+    fail_msg("no tensor %s", name);
+    return NULL;
+}
+
+/* The entry of a tensor whose gradient is largest. */
+static size_t top(const subject *s, const gpt_tensor *t)
+{
+    size_t best = t->offset;
+    for (size_t i = t->offset; i < t->offset + t->count; i++)
+        if (fabs(s->g.hand[i]) > fabs(s->g.hand[best])) best = i;
+    assert_true(s->g.hand[best] != 0);
+    return best;
+}
+
+static vt_status judge(const subject *s, const vt_check_options *o, vt_check_report *report)
+{
+    test_error.text[0] = 0;
+    return gradcheck_judge(report, &s->c, &s->g, o, NULL, NULL, &test_error);
+}
+
+/* Every row but `name` passes, and `name` does not. */
+static void only_fails(const vt_check_report *report, const char *name)
+{
+    assert_false(report->pass);
+    for (size_t i = 0; i < report->nrows; i++)
+        if (report->rows[i].pass != (strcmp(report->rows[i].name, name) != 0))
+            fail_msg("%s %s; expected only %s to fail", report->rows[i].name,
+                     report->rows[i].pass ? "passes" : "fails", name);
+}
+
+static const vt_check_options every = { .every = true, .entries = 1, .seed = 42 };
+
+static void a_healthy_model_passes(void **state)
+{
+    (void)state;
+    for (int tied = 0; tied < 2; tied++) {
+        gpt_config z = small;
+        subject s;
+        vt_check_report report;
+        z.tied = tied;
+        subject_make(&s, &z, 2, 4, 0.5, 1);
+        assert_ok(judge(&s, &every, &report));
+        assert_true(report.pass);
+        const size_t all = gpt_parameter_count(&z);
+        assert_int_equal(report.compared, all);
+        assert_int_equal(report.of, all);
+        assert_int_equal(report.nrows, gpt_tensor_count(&z));
+        size_t sum = 0;
+        for (size_t i = 0; i < report.nrows; i++) {
+            assert_int_equal(report.rows[i].compared, s.tensors[i].count);
+            assert_string_equal(report.rows[i].name, s.tensors[i].name);
+            assert_true(report.rows[i].budget_used >= 0 && report.rows[i].fast_budget_used >= 0);
+            sum += report.rows[i].compared;
+        }
+        assert_int_equal(sum, all);
+        assert_true(report.worst > 0 && report.worst < 1e-12);
+        assert_near(report.direction_found, report.direction_expected,
+                    1e-12 * fabs(report.direction_expected));
+        vt_check_free(&report);
+
+        const vt_check_options some = { .entries = 10, .seed = 42 };
+        assert_ok(judge(&s, &some, &report));
+        for (size_t i = 0; i < report.nrows; i++)
+            assert_int_equal(report.rows[i].compared,
+                             s.tensors[i].count < 10 ? s.tensors[i].count : 10);
+        assert_int_equal(report.of, all);
+        vt_check_free(&report);
+        subject_free(&s);
+    }
+}
+
+/* Whatever threads share the work, the report is the same. */
+static void the_report_does_not_depend_on_threads(void **state)
+{
+    (void)state;
+    subject s;
+    vt_check_report one, other;
+    subject_make(&s, &small, 2, 4, 0.5, 2);
+    assert_ok(judge(&s, &every, &one));
+    for (int threads = 2; threads <= 7; threads += 5) {
+        s.c.threads = threads;
+        assert_ok(judge(&s, &every, &other));
+        assert_int_equal(other.compared, one.compared);
+        for (size_t i = 0; i < one.nrows; i++) {
+            assert_memory_equal(&other.rows[i].budget_used, &one.rows[i].budget_used, 8);
+            assert_memory_equal(&other.rows[i].expected, &one.rows[i].expected, 8);
+            assert_int_equal(other.rows[i].worst_entry, one.rows[i].worst_entry);
+        }
+        assert_memory_equal(&other.direction_expected, &one.direction_expected, 8);
+        vt_check_free(&other);
+    }
+    vt_check_free(&one);
+    subject_free(&s);
+}
+
+/* ATT-09: 1 % of one entry, of every tensor in turn, named with its entry. */
+static void one_wrong_entry_is_found(void **state)
+{
+    (void)state;
+    subject s;
+    vt_check_report report;
+    subject_make(&s, &small, 2, 4, 0.5, 3);
+    size_t tried = 0;
+    for (size_t i = 0; i < s.c.ntensors; i++, tried++) {
+        const gpt_tensor *t = &s.tensors[i];
+        for (int kind = 0; kind < 3; kind++) {
+            const size_t at = top(&s, t);
+            const double before = s.g.hand[at];
+            s.g.hand[at] = kind == 0 ? before * 1.01 : kind == 1 ? 0 : before * (1 + 1e-9);
+            assert_int_equal(judge(&s, &every, &report), VT_CHECK_FAILED);
+            only_fails(&report, t->name);
+            assert_int_equal(report.rows[i].worst_entry, at - t->offset);
+            assert_true(report.rows[i].found == s.g.hand[at]);
+            assert_near(report.rows[i].expected, before, 1e-12 * fabs(before));
+            char place[64];
+            snprintf(place, sizeof place, "%s[%zu]: gradient", t->name, at - t->offset);
+            assert_contains(test_error.text, place);
+            if (kind < 2) assert_true(report.direction_budget_used > 1);
+            vt_check_free(&report);
+            s.g.hand[at] = before;
+        }
+    }
+    assert_int_equal(tried, gpt_tensor_count(&small));
+    subject_free(&s);
+}
+
+/* The direction sees what no chosen entry is. */
+static void the_direction_finds_what_no_entry_shows(void **state)
+{
+    (void)state;
+    subject s;
+    vt_check_report report;
+    subject_make(&s, &small, 2, 4, 0.5, 4);
+    const vt_check_options few = { .entries = 1, .seed = 42 };
+    const gpt_tensor *t = named(&s, "h.1.fcw", NULL);
+    const size_t at = top(&s, t);
+    assert_ok(judge(&s, &few, &report));
+    vt_check_free(&report);
+    s.g.hand[at] *= 1.01;
+    s.g.fast[at] = (float)s.g.hand[at];
+    assert_int_equal(judge(&s, &few, &report), VT_CHECK_FAILED);
+    for (size_t i = 0; i < report.nrows; i++) assert_true(report.rows[i].pass);
+    assert_false(report.pass);
+    assert_contains(test_error.text, "random direction");
+    vt_check_free(&report);
+    subject_free(&s);
+}
+
+static void a_wrong_tensor_is_found(void **state)
+{
+    (void)state;
+    subject s;
+    vt_check_report report;
+    subject_make(&s, &small, 2, 4, 0.5, 5);
+    const gpt_tensor *t = named(&s, "h.0.qkvw", NULL);      /* scaled by 1 + 1e-6 */
+    for (size_t i = 0; i < t->count; i++) s.g.hand[t->offset + i] *= 1 + 1e-6;
+    assert_int_equal(judge(&s, &every, &report), VT_CHECK_FAILED);
+    only_fails(&report, "h.0.qkvw");
+    vt_check_free(&report);
+    for (size_t i = 0; i < t->count; i++) s.g.hand[t->offset + i] /= 1 + 1e-6;
+
+    const gpt_tensor *a = named(&s, "h.0.ln1w", NULL), *b = named(&s, "h.1.ln1w", NULL);
+    assert_int_equal(a->count, b->count);
+    for (size_t i = 0; i < a->count; i++) {                 /* exchanged */
+        const double swap = s.g.hand[a->offset + i];
+        s.g.hand[a->offset + i] = s.g.hand[b->offset + i];
+        s.g.hand[b->offset + i] = swap;
+    }
+    assert_int_equal(judge(&s, &every, &report), VT_CHECK_FAILED);
+    size_t failed = 0;
+    for (size_t i = 0; i < report.nrows; i++)
+        if (!report.rows[i].pass) {
+            failed++;
+            assert_contains(report.rows[i].name, ".ln1w");
+        }
+    assert_int_equal(failed, 2);
+    assert_contains(test_error.text, "h.0.ln1w[");
+    vt_check_free(&report);
+    subject_free(&s);
+}
+
+/* NaN and Inf, wherever they stand; also where a later number would hide one. */
+static void nan_is_found(void **state)
+{
+    (void)state;
+    const double bad[] = { (double)NAN, (double)INFINITY, -(double)INFINITY };
+    subject s;
+    vt_check_report report;
+    subject_make(&s, &small, 2, 4, 0.5, 6);
+    size_t k = 0;
+    const gpt_tensor *t = named(&s, "h.1.qkvb", &k);
+    const vt_check_options few = { .entries = 1, .seed = 42 };
+    for (size_t j = 0; j < 3; j++)
+        for (size_t i = 0; i < t->count; i++) {
+            const size_t at = t->offset + i;
+            const double hand = s.g.hand[at];
+            const float fast = s.g.fast[at];
+            s.g.hand[at] = bad[j];
+            assert_int_equal(judge(&s, &few, &report), VT_CHECK_FAILED);
+            only_fails(&report, "h.1.qkvb");
+            vt_check_free(&report);
+            s.g.hand[at] = hand;
+            s.g.fast[at] = (float)bad[j];
+            assert_int_equal(judge(&s, &few, &report), VT_CHECK_FAILED);
+            only_fails(&report, "h.1.qkvb");
+            assert_true(report.rows[k].budget_used <= 1);
+            assert_contains(test_error.text, "h.1.qkvb: the ");
+            vt_check_free(&report);
+            s.g.fast[at] = fast;
+        }
+    s.g.rounding[k] = (double)NAN;      /* the float definitions overflow: no bound */
+    assert_int_equal(judge(&s, &few, &report), VT_CHECK_FAILED);
+    only_fails(&report, "h.1.qkvb");
+    vt_check_free(&report);
+    subject_free(&s);
+}
+
+/* A model whose loss does not move proves nothing. */
+static void gradients_that_are_all_0_do_not_pass(void **state)
+{
+    (void)state;
+    subject s;
+    vt_check_report report;
+    subject_make(&s, &small, 2, 4, 0.5, 7);
+    gradcheck_free(&s.g);
+    for (int i = 0; i < 8; i++) s.targets[i] = VT_IGNORE;
+    assert_ok(gradcheck_compute(&s.g, &s.c, 1, &test_error));
+    for (size_t i = 0; i < gpt_parameter_count(&small); i++) assert_true(s.g.hand[i] == 0);
+    assert_int_equal(judge(&s, &every, &report), VT_CHECK_FAILED);
+    assert_false(report.pass);
+    assert_contains(test_error.text, "nothing was proven");
+    vt_check_free(&report);
+    subject_free(&s);
+}
+
+/* LOSS-02 */
+static void ids_outside_the_vocabulary_are_refused(void **state)
+{
+    (void)state;
+    const int bad[] = { -4, 11, -1, 2147483647, -2147483647 - 1 };
+    subject s;
+    gradcheck_grads g;
+    char part[64];
+    subject_make(&s, &small, 2, 4, 0.5, 8);
+    for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+        const int token = s.tokens[6], target = s.targets[6];
+        s.tokens[6] = bad[k];
+        snprintf(part, sizeof part, "tokens: row 1, position 2: id %d: expected 0 to 10", bad[k]);
+        assert_int_equal(gradcheck_compute(&g, &s.c, 1, &test_error), VT_BAD_INPUT);
+        assert_contains(test_error.text, part);
+        s.tokens[6] = token;
+        s.targets[6] = bad[k];
+        snprintf(part, sizeof part, "targets: row 1, position 2: id %d: expected 0 to 10", bad[k]);
+        if (bad[k] == VT_IGNORE) {
+            assert_ok(gradcheck_compute(&g, &s.c, 1, &test_error));
+            gradcheck_free(&g);
+        } else {
+            assert_int_equal(gradcheck_compute(&g, &s.c, 1, &test_error), VT_BAD_INPUT);
+            assert_contains(test_error.text, part);
+        }
+        s.targets[6] = target;
+    }
+    subject_free(&s);
+}
+
+/* ---- a kernel that spoils one number ----------------------------------- */
+
+static const ops *good;
+static size_t spoiled;                  /* how often it did */
+static double largest_change;           /* of an entry's share of its neighbours */
+
+/* x[n] += 2 % of the largest of x */
+static void spoil(float *x, size_t n, size_t at)
+{
+    float largest = 0;
+    for (size_t i = 0; i < n; i++) if (fabsf(x[i]) > largest) largest = fabsf(x[i]);
+    x[at % n] += 0.02f * largest;
+    spoiled++;
+    largest_change = (double)largest;
+}
+
+static void bad_linear_backward(team *t, float *dx, float *dw, float *dbias, const float *dout,
+                                const float *x, const float *w, int N, int C, int OC)
+{
+    good->linear_backward(t, dx, dw, dbias, dout, x, w, N, C, OC);
+    if (OC == small.FF) spoil(dw, (size_t)C * (size_t)OC, 17);
+}
+
+static void bad_gelu_backward(team *t, float *dx, const float *dout, const float *x, size_t n)
+{
+    good->gelu_backward(t, dx, dout, x, n);
+    spoil(dx, n, 30);
+}
+
+static void bad_layernorm_forward(team *t, float *out, float *mean, float *rstd, const float *x,
+                                  const float *w, const float *b, int N, int C)
+{
+    good->layernorm_forward(t, out, mean, rstd, x, w, b, N, C);
+    spoil(out, (size_t)N * (size_t)C, 5);
+}
+
+static void bad_attention_backward(team *t, float *dq, float *dk, float *dv, const float *dout,
+                                   const float *out, const float *lse, const float *q, size_t ldq,
+                                   const float *k, const float *v, size_t ldkv, int B, int T,
+                                   int P, int NH, int HS)
+{
+    good->attention_backward(t, dq, dk, dv, dout, out, lse, q, ldq, k, v, ldkv, B, T, P, NH, HS);
+    spoil(dk, (size_t)(NH * HS), 1);                        /* row 0 of dk */
+}
+
+static void a_wrong_fast_kernel_is_found(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 4; kind++) {
+        subject s;
+        vt_check_report report;
+        subject_make(&s, &small, 2, 4, 0.5, 9);
+        good = s.c.kernels;
+        ops bad = *good;
+        if (kind == 0) bad.linear_backward = bad_linear_backward;
+        if (kind == 1) bad.gelu_backward = bad_gelu_backward;
+        if (kind == 2) bad.layernorm_forward = bad_layernorm_forward;
+        if (kind == 3) bad.attention_backward = bad_attention_backward;
+        gradcheck_free(&s.g);
+        s.c.kernels = &bad;
+        spoiled = 0;
+        const vt_check_options few = { .entries = 2, .seed = 42 };
+        assert_int_equal(gradcheck_run(&report, &s.c, &few, NULL, NULL, &test_error),
+                         VT_CHECK_FAILED);
+        assert_true(spoiled >= 2 && largest_change > 0);    /* once a layer at least */
+        assert_contains(test_error.text, "kernels' gradient uses");
+        size_t failed = 0;
+        for (size_t i = 0; i < report.nrows; i++) {
+            assert_true(report.rows[i].budget_used <= 1);   /* the definitions are right */
+            failed += !report.rows[i].pass;
+            if (kind == 0 && !report.rows[i].pass) assert_contains(report.rows[i].name, ".fcw");
+        }
+        assert_true(failed >= 1);
+        if (kind == 0) assert_int_equal(failed, 2);
+        vt_check_free(&report);
+        subject_free(&s);
+    }
+}
+
+/* ---- no false alarm ----------------------------------------------------- */
+
+/* Models of all sizes from 1 up, at initialisation and far from it.  The bound
+ * is neither crossed nor out of reach. */
+static void no_right_model_fails(void **state)
+{
+    (void)state;
+    enum { MODELS = 200 };
+    double shares[MODELS], highest = 0;
+    for (uint64_t k = 0; k < MODELS; k++) {
+        rng r;
+        subject s;
+        vt_check_report report;
+        rng_seed(&r, k);
+        gpt_config z = { .NH = (int)rng_integers(&r, 1, 4), .L = (int)rng_integers(&r, 1, 4),
+                         .FF = (int)rng_integers(&r, 1, 20), .T = (int)rng_integers(&r, 1, 9),
+                         .V = (int)rng_integers(&r, 2, 24), .tied = rng_integers(&r, 0, 2) };
+        z.C = z.NH * (int)rng_integers(&r, 1, 6);
+        const int B = (int)rng_integers(&r, 1, 4), T = (int)rng_integers(&r, 1, z.T + 1);
+        const double scale = k % 4 == 0 ? -1 : k % 4 == 1 ? 0
+                           : 0.02 * pow(60, rng_uniform(&r, 0, 1));
+        subject_make(&s, &z, B, T, scale, k);
+        const vt_check_options o = { .entries = 24, .seed = k };
+        if (judge(&s, &o, &report) != VT_OK)
+            fail_msg("model %d (L %d C %d NH %d FF %d T %d V %d tied %d, B %d T %d, scale %g): %s",
+                     (int)k, z.L, z.C, z.NH, z.FF, z.T, z.V, z.tied, B, T, scale,
+                     test_error.text);
+        shares[k] = 0;
+        for (size_t i = 0; i < report.nrows; i++)
+            if (report.rows[i].budget_used > shares[k]) shares[k] = report.rows[i].budget_used;
+        if (shares[k] > highest) highest = shares[k];
+        vt_check_free(&report);
+        subject_free(&s);
+    }
+    size_t above = 0;
+    for (size_t k = 0; k < MODELS; k++) above += shares[k] > 0.003;
+    print_message("# highest share of the budget %.3g; above 0.003 in %zu of %d models\n",
+                  highest, above, MODELS);
+    assert_true(above > MODELS / 2);        /* a bound that none comes near proves little */
+}
+
+static bool stop_at_once(void *context, size_t done, size_t of)
+{
+    size_t *calls = context;
+    assert_true(done >= 1 && done <= of);
+    return ++*calls == 3;
+}
+
+static void progress_can_stop_it(void **state)
+{
+    (void)state;
+    subject s;
+    vt_check_report report;
+    size_t calls = 0;
+    subject_make(&s, &small, 2, 4, 0.5, 10);
+    assert_int_equal(gradcheck_judge(&report, &s.c, &s.g, &every, stop_at_once, &calls,
+                                     &test_error), VT_INTERRUPTED);
+    assert_int_equal(calls, 3);
+    assert_contains(test_error.text, "stopped after 3 of ");
+    assert_false(report.pass);
+    vt_check_free(&report);
+    subject_free(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_healthy_model_passes),
+        cmocka_unit_test(the_report_does_not_depend_on_threads),
+        cmocka_unit_test(one_wrong_entry_is_found),
+        cmocka_unit_test(the_direction_finds_what_no_entry_shows),
+        cmocka_unit_test(a_wrong_tensor_is_found),
+        cmocka_unit_test(nan_is_found),
+        cmocka_unit_test(gradients_that_are_all_0_do_not_pass),
+        cmocka_unit_test(ids_outside_the_vocabulary_are_refused),
+        cmocka_unit_test(a_wrong_fast_kernel_is_found),
+        cmocka_unit_test(no_right_model_fails),
+        cmocka_unit_test(progress_can_stop_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
