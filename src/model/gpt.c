@@ -185,10 +185,19 @@ static void place(GPT(acts) *a, plan *p, const gpt_config *z, int B_, int T_, in
     memset(a, 0, sizeof *a);
     a->layers   = piece(p, sizeof *a->layers, (size_t)z->L, 1, 1, 1);
     a->embedded = take(p, N, C, 1, 1);
-    for (int l = 0; l < z->L; l++) {
-        GPT(layer_acts) layer = { 0 };
-        place_layer(&layer, p, z, B, T, S);
-        if (a->layers) a->layers[l] = layer;
+    if (p->base) {
+        for (int l = 0; l < z->L; l++) {
+            memset(&a->layers[l], 0, sizeof *a->layers);
+            place_layer(&a->layers[l], p, z, B, T, S);
+        }
+    } else {                            /* layers are alike: one is counted */
+        GPT(layer_acts) layer;
+        plan one = { .used = 0 };
+        size_t all = 0;
+        place_layer(&layer, &one, z, B, T, S);
+        if (one.overflow || !size_mul(one.used, (size_t)z->L, &all) ||
+            !size_add(p->used, all, &p->used))
+            p->overflow = true;
     }
     a->lnf      = take(p, N, C, 1, 1);
     a->lnf_mean = take(p, N, 1, 1, 1);
