@@ -45,17 +45,18 @@ vt_status checkpoint_read_sizes(gpt_config *z, const json_t *o, const char *wher
     return VT_OK;
 }
 
-/* Memory for the tensors of c->z, once a file is known to be as large as they
- * claim: `available` bytes of it. */
-static vt_status make_room(checkpoint *c, size_t available, const char *where, vt_error *err)
+/* Memory for the tensors of c->z, once the file is known to hold as many and as
+ * large ones: sizes from a file must not ask for more than it could fill. */
+static vt_status make_room(checkpoint *c, const st_file *f, vt_error *err)
 {
     c->count = gpt_parameter_count(&c->z);
-    /* a layer has 12 tensors: sizes from a file must not make a list of them
-     * that the file could not fill */
-    if (c->count > available / sizeof(float))
-        return fail(err, VT_BAD_INPUT, "%s: %zu parameters are needed by its sizes, but it "
-                    "holds %zu bytes", where, c->count, available);
     c->ntensors = gpt_tensor_count(&c->z);
+    if (c->count > f->content.len / sizeof(float))
+        return fail(err, VT_BAD_INPUT, "%s: %zu parameters are needed by its sizes, but it "
+                    "holds %zu bytes", f->path, c->count, f->content.len);
+    if (c->ntensors > f->count)
+        return fail(err, VT_BAD_INPUT, "%s: %zu tensors are needed by its sizes, but it "
+                    "holds %zu", f->path, c->ntensors, f->count);
     c->tensors = malloc(c->ntensors * sizeof *c->tensors);
     c->params = malloc(c->count * sizeof *c->params);
     if (!c->tensors || !c->params)
@@ -73,7 +74,8 @@ static vt_status copy_tensor(const st_file *f, const char *prefix, const gpt_ten
     const bool turned = file_layout && t->transposed;
     size_t shape[2] = { turned ? cols : rows, turned ? rows : cols };
     snprintf(name, sizeof name, "%s%s", prefix, t->file);
-    if (!st_find(f, name) && strncmp(t->file, "transformer.", 12) == 0 && file_layout)
+    if (file_layout && !st_find(f, name) && strncmp(t->file, "transformer.", 12) == 0 &&
+        st_find(f, t->file + 12))
         snprintf(name, sizeof name, "%s", t->file + 12);    /* GPT-2's own file */
     if (t->vector) {
         shape[0] = cols;
@@ -113,12 +115,12 @@ static vt_status copy_window(checkpoint *c, vt_error *err)
     for (size_t i = 0; i < c->nwindow; i++) {
         int32_t id;
         memcpy(&id, t->data + i * sizeof id, sizeof id);
-        if (id < 0 || id >= c->z.V)
-            return fail(err, VT_BAD_INPUT, "%s: tensor \"check.window\": entry %zu: token %d is "
-                        "outside 0..%d", c->path, i, (int)id, c->z.V - 1);
         c->window[i] = id;
     }
-    return VT_OK;
+    vt_error why;
+    const vt_status s = gpt_check_ids(c->window, 1, c->nwindow, c->z.V, false, "check.window",
+                                      &why);
+    return s ? fail(err, s, "%s: tensor %s", c->path, why.text) : VT_OK;
 }
 
 static vt_status open_state(checkpoint *c, vt_error *err)
@@ -137,13 +139,39 @@ static vt_status open_state(checkpoint *c, vt_error *err)
         (s = js_parse(&c->run, run, strlen(run), c->path, err)) ||
         (s = js_get_object(c->run, "model", c->path, &sizes, err)) ||
         (s = checkpoint_read_sizes(&c->z, sizes, c->path, err)) ||
-        (s = make_room(c, c->state.content.len, c->path, err)) ||
+        (s = make_room(c, &c->state, err)) ||
         (s = copy_all(c, &c->state, "param.", false, c->params, err)))
         return s;
     c->tokenizer_length = strlen(tokenizer);
     c->tokenizer = strdup(tokenizer);
     if (!c->tokenizer) return fail_memory(err, c->tokenizer_length, "the tokenizer");
     return copy_window(c, err);
+}
+
+/* What else a GPT-2's config.json may ask for, and is not computed here. */
+static vt_status refuse_variants(const json_t *o, const char *where, vt_error *err)
+{
+    static const struct { const char *key; bool computed; } flags[] = {
+        { "scale_attn_weights", true }, { "scale_attn_by_inverse_layer_idx", false },
+        { "add_cross_attention", false },
+    };
+    vt_status s;
+    double eps = 1e-5;
+    if (js_has(o, "layer_norm_epsilon") &&
+        (s = js_get_number(o, "layer_norm_epsilon", where, 0, 1, &eps, err)))
+        return s;
+    if (eps != 1e-5)
+        return fail(err, VT_BAD_INPUT, "%s: field \"layer_norm_epsilon\": expected 1e-05, found "
+                    "%g, which is not computed here", where, eps);
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+        bool found = flags[i].computed;
+        if (js_has(o, flags[i].key) && (s = js_get_bool(o, flags[i].key, where, &found, err)))
+            return s;
+        if (found != flags[i].computed)
+            return fail(err, VT_BAD_INPUT, "%s: field \"%s\": expected %s, the other is not "
+                        "computed here", where, flags[i].key, flags[i].computed ? "true" : "false");
+    }
+    return VT_OK;
 }
 
 static vt_status open_hugging_face(checkpoint *c, const char *folder, vt_error *err)
@@ -159,8 +187,9 @@ static vt_status open_hugging_face(checkpoint *c, const char *folder, vt_error *
     }
     if ((s = js_read(&root, config, MOST_CONFIG, err)) ||
         (s = checkpoint_read_sizes(&c->z, root, config, err)) ||
+        (s = refuse_variants(root, config, err)) ||
         (s = st_open(&f, c->path, most_bytes, err)) ||
-        (s = make_room(c, f.content.len, c->path, err)) ||
+        (s = make_room(c, &f, err)) ||
         (s = copy_all(c, &f, "", true, c->params, err)) ||
         (s = io_read(&text, words, MOST_TOKENIZER, err)) || (s = bytes_append(&text, "", 1, err)))
         goto done;
