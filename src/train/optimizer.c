@@ -16,6 +16,9 @@
 #define VT_SCALAR 64
 #include "kernels/definitions.h"
 
+/* A second moment is a float: beyond this, Inf would stay in it for ever. */
+static const double LARGEST_NORM = 1.8e19;
+
 vt_status optimizer_step(const optimizer *o, long long t, double lr, double *norm,
                          vt_error *err)
 {
@@ -30,6 +33,9 @@ vt_status optimizer_step(const optimizer *o, long long t, double lr, double *nor
     }
     *norm = sqrt(sum);
     const double factor = o->clip > 0 ? ref_clip_factor_f64(sum, o->clip) : 1;
+    if (*norm * factor > LARGEST_NORM)
+        return fail(err, VT_NAN, "step %lld: the gradient's norm is %g, its square is beyond a "
+                    "float; clip it; the step was not taken", t, *norm);
     /* beyond 2^31 steps the bias corrections have long been 1 */
     const int step = t < INT_MAX ? (int)t : INT_MAX;
     for (size_t i = 0; i < o->ntensors; i++) {

@@ -19,8 +19,9 @@ typedef struct optimizer {
 
 /* Step t (from 1) at rate lr.  Matrices are decayed, vectors are not: see
  * `decay` in tensors.def.  *norm is the global norm before clipping.  VT_NAN
- * where a gradient is NaN or Inf: the first such tensor is named, and neither
- * weights nor moments are touched. */
+ * where a gradient is NaN or Inf: the first such tensor is named; or where the
+ * norm, after clipping, is so large that a second moment would be Inf.  Then
+ * neither weights nor moments are touched. */
 VT_MUST_CHECK vt_status optimizer_step(const optimizer *o, long long t, double lr,
                                        double *norm, vt_error *err);
 

@@ -224,7 +224,7 @@ static vt_status write_manifest(const run *r, vt_error *err)
 /* The state first: everything else derives from it. */
 static vt_status save(run *r, vt_error *err)
 {
-    const bool valid = r->tokens.nvalid > 0;
+    const bool valid = r->t.valid.windows > 0;
     const size_t available = valid ? r->tokens.nvalid : r->tokens.ntrain;
     bytes text = { 0 };
     char hashes[3][65];
@@ -310,8 +310,7 @@ static vt_status steps(run *r, vt_error *err)
             return fail(err, VT_INTERRUPTED, "stopped at step %lld of %lld; saved", r->t.step,
                         total);
     }
-    /* A run resumed at its end writes what is there once more, for its hashes. */
-    return r->saved == r->t.step && r->result->state_sha256[0] ? VT_OK : save(r, err);
+    return r->saved == r->t.step ? VT_OK : save(r, err);
 }
 
 static void finish(run *r, double start, vt_status s)

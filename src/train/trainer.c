@@ -96,6 +96,8 @@ vt_status trainer_new(trainer *t, const vt_train_options *o, const gpt_config *z
     *t = (trainer){ .o = *o, .z = *z, .ntensors = gpt_tensor_count(z),
                     .count = gpt_parameter_count(z) };
     if ((s = gpt_init_named(&init, o->init, err)) ||
+        (s = gpt_check_ids(train, 1, ntrain, z->V, false, "training tokens", err)) ||
+        (s = gpt_check_ids(valid, 1, nvalid, z->V, false, "validation tokens", err)) ||
         (s = batches_new(&t->train, train, ntrain, (size_t)o->seq, (size_t)o->stride,
                          (size_t)o->batch, o->seed, err)) ||
         (nvalid > (size_t)o->seq &&
@@ -149,42 +151,72 @@ static double forward(trainer *t, const int *x, const int *y, size_t rows)
     return sum;
 }
 
-vt_status trainer_step(trainer *t, trainer_result *r, vt_error *err)
+/* Targets that count, of the batches in t->x and t->y. */
+static vt_status count_targets(const trainer *t, size_t *total, vt_error *err)
+{
+    const size_t seq = (size_t)t->o.seq, size = (size_t)t->o.batch * seq;
+    vt_status s;
+    *total = 0;
+    for (size_t j = 0; j < (size_t)t->o.accumulate; j++) {
+        const int *x = t->x + j * size, *y = t->y + j * size;
+        if ((s = gpt_check_ids(x, t->rows[j], seq, t->z.V, false, "inputs", err)) ||
+            (s = gpt_check_ids(y, t->rows[j], seq, t->z.V, true, "targets", err)))
+            return s;
+        for (size_t n = 0; n < t->rows[j] * seq; n++) *total += y[n] != VT_IGNORE;
+    }
+    return VT_OK;
+}
+
+vt_status trainer_take(trainer *t, trainer_result *r, vt_error *err)
 {
     const vt_train_options *o = &t->o;
-    const size_t seq = (size_t)o->seq, size = (size_t)o->batch * seq;
-    const size_t micro = (size_t)o->accumulate;
-    size_t total = 0;
-    for (size_t j = 0; j < micro; j++) {
-        t->rows[j] = batches_get(&t->train, (uint64_t)t->step * micro + j,
-                                 t->x + j * size, t->y + j * size);
-        total += t->rows[j] * seq;
-    }
-    *r = (trainer_result){ .tokens = total };
+    const size_t size = (size_t)o->batch * (size_t)o->seq;
+    size_t total;
+    double sum = 0;
+    *r = (trainer_result){ .loss = (double)NAN };
     memset(t->g, 0, t->count * sizeof *t->g);
+    vt_status s = count_targets(t, &total, err);
+    if (s) return s;
+    if (total == 0)
+        return fail(err, VT_BAD_INPUT, "step %lld: no targets: all of them are ignored; the step "
+                    "was not taken", t->step + 1);
     gpt_prepare_fast(&t->model);
     for (size_t n = 0; n < size; n++) t->dloss[n] = 1 / (float)total;
-    double sum = 0;
-    for (size_t j = 0; j < micro; j++) {
+    for (size_t j = 0; j < (size_t)o->accumulate; j++) {
         const int *x = t->x + j * size, *y = t->y + j * size;
+        if (t->rows[j] == 0) continue;
         sum += forward(t, x, y, t->rows[j]);
         gpt_backward_fast(&t->model, &t->acts, t->g, x, y, t->dloss, (int)t->rows[j], o->seq);
     }
+    r->tokens = total;
     r->loss = sum / (double)total;
     if (!isfinite(r->loss))
         return fail(err, VT_NAN, "step %lld: the loss is NaN or Inf; the step was not taken",
                     t->step + 1);
     const schedule rates = rates_of(o);
     r->lr = schedule_lr(&rates, (size_t)t->step);
-    const vt_status s = optimizer_step(&t->update, t->step + 1, r->lr, &r->grad_norm, err);
+    s = optimizer_step(&t->update, t->step + 1, r->lr, &r->grad_norm, err);
     if (s == VT_OK) t->step++;
     return s;
+}
+
+vt_status trainer_step(trainer *t, trainer_result *r, vt_error *err)
+{
+    const size_t size = (size_t)t->o.batch * (size_t)t->o.seq;
+    const size_t micro = (size_t)t->o.accumulate;
+    for (size_t j = 0; j < micro; j++)
+        t->rows[j] = batches_get(&t->train, (uint64_t)t->step * micro + j, t->x + j * size,
+                                 t->y + j * size);
+    return trainer_take(t, r, err);
 }
 
 vt_status trainer_validate(trainer *t, double *loss, vt_error *err)
 {
     double sum = 0;
     size_t first = 0, rows;
+    if (t->valid.windows == 0)
+        return fail(err, VT_BAD_INPUT, "validation: the tokens hold no window of %d + 1",
+                    t->o.seq);
     gpt_prepare_fast(&t->model);
     while ((rows = batches_in_order(&t->valid, first, t->x, t->y)) > 0) {
         sum += forward(t, t->x, t->y, rows);

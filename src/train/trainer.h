@@ -31,7 +31,8 @@ typedef struct trainer {
 
 /* The team's size and tokens (borrowed) are the caller's choice; `o` was
  * checked.  Sets up to the state before step 1: parameters initialised.  Steps
- * are those asked for, or the epochs' worth.  VT_TOO_LARGE before anything is
+ * are those asked for, or the epochs' worth.  VT_BAD_INPUT where a token is
+ * outside the vocabulary, VT_TOO_LARGE before anything is
  * allocated where sizes overflow or exceed the machine. */
 VT_MUST_CHECK vt_status trainer_new(trainer *t, const vt_train_options *o,
                                     const gpt_config *z, int threads,
@@ -40,12 +41,21 @@ VT_MUST_CHECK vt_status trainer_new(trainer *t, const vt_train_options *o,
 void trainer_free(trainer *t);      /* also of a zeroed one */
 
 /* One step: `accumulate` batches, their gradients weighted by the tokens they
- * count, one update.  The results of the step (nats per token, rate, norm
- * before clipping).  VT_NAN: nothing was changed, a tensor or the loss is named. */
+ * count, one update.  The results of the step: nats per token, rate, norm before
+ * clipping, targets counted.  VT_NAN: neither weights nor moments nor t->step
+ * were changed; a tensor or the loss is named. */
 typedef struct trainer_result { double loss, lr, grad_norm; size_t tokens; } trainer_result;
 VT_MUST_CHECK vt_status trainer_step(trainer *t, trainer_result *r, vt_error *err);
 
-/* Mean loss over all validation windows.  Nothing is changed. */
+/* The same of the batches that stand in t->x and t->y, t->rows[j] windows (0 to
+ * batch) of each.  A mean over nothing has no value: where every target is
+ * VT_IGNORE this is VT_BAD_INPUT, "no targets"; the gradient t->g is 0, no update
+ * is made, t->step stays, r->loss is NaN.  An id outside the vocabulary is
+ * VT_BAD_INPUT before any kernel sees it. */
+VT_MUST_CHECK vt_status trainer_take(trainer *t, trainer_result *r, vt_error *err);
+
+/* Mean loss over all validation windows; VT_BAD_INPUT where there are none.
+ * Neither weights, moments, gradient nor t->step are changed. */
 VT_MUST_CHECK vt_status trainer_validate(trainer *t, double *loss, vt_error *err);
 
 #endif
