@@ -5,7 +5,8 @@
  *     vt_generate    continues a prompt
  *     vt_check       proves the gradients of a model by complex step
  *     vt_tokenize    text to token ids; vt_piece: an id's bytes
- *     vt_info        what a checkpoint is
+ *     vt_info        what a checkpoint is; vt_verify: that its files belong together
+ *     vt_novelty     how much of a text is copied from the training text
  *
  * Link with libvitrine.a, jansson, libmd, zlib, pthread and libm.
  *
@@ -57,7 +58,7 @@ typedef struct vt_error {
 typedef struct vt_version_info {
     const char *version;        /* "0.1.0" */
     const char *commit;         /* of the sources; "-modified" where they differ */
-    const char *build;          /* compiler, its version, the kind of build */
+    const char *build;          /* compiler, its version, the kind of build, flags */
     const char *isa;            /* kernels that this processor gets by default */
 } vt_version_info;
 
@@ -185,6 +186,10 @@ typedef struct vt_info_data {
 
 void vt_info(const vt_model *m, vt_info_data *out);
 
+/* Compares the files of a folder with the sha256 that its manifest.json gives.
+ * VT_BAD_INPUT names the first that differs; VT_IO where there is no manifest. */
+VT_MUST_CHECK vt_status vt_verify(const char *folder, vt_error *err);
+
 typedef struct vt_tensor_info {
     const char *name, *file_name;   /* the model's; valid while it is open */
     int    rows, cols;              /* rows 1 and is_vector: rank 1 */
@@ -215,9 +220,11 @@ typedef struct vt_generate_options {
     double   top_p;                 /* 1 = off */
     uint64_t seed;
     int      samples;
+    int      first_sample;          /* number of the first; its random numbers
+                                       depend on the seed and this number */
 } vt_generate_options;
 
-/* max_tokens 50, temperature 0.8, top_k 0, top_p 0.9, seed 42, 1 sample. */
+/* max_tokens 50, temperature 0.8, top_k 0, top_p 0.9, seed 42, 1 sample (0). */
 void vt_generate_defaults(vt_generate_options *o);
 
 /* Whole characters of the continuation as they are decided (the prompt is not
@@ -231,6 +238,22 @@ typedef bool vt_text_sink(void *context, int sample, const char *text, size_t n)
 VT_MUST_CHECK vt_status vt_generate(vt_model *m, const vt_generate_options *o,
                                     vt_text_sink *sink, void *context,
                                     size_t *tokens, vt_error *err);
+
+/* How much of a text is the training text. */
+typedef struct vt_novelty_report {
+    size_t words, known;            /* words of the text; those that occur there */
+    double share;                   /* known / words; 1 where there is no word */
+    size_t longest;                 /* characters of the longest copied run */
+    size_t run_start, run_length;   /* that run: bytes of the text */
+} vt_novelty_report;
+
+/* Compares n bytes of text with the documents of the file `data` (and `column`,
+ * as in training) that the model learnt from; validation documents are left
+ * out.  VT_BAD_INPUT where the file is not the one it was trained on, or the
+ * model does not say which (a foreign checkpoint). */
+VT_MUST_CHECK vt_status vt_novelty(const vt_model *m, const char *data, const char *column,
+                                   const void *text, size_t n, vt_novelty_report *out,
+                                   vt_error *err);
 
 /* ---- proof ------------------------------------------------------------- */
 

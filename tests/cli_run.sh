@@ -38,7 +38,7 @@ case $1 in
         echo "$options" > "$out/options"; echo "$hash" > "$out/hash"
         [ "$status" = 3 ] || touch "$out/state.safetensors"
         step=50; [ "$status" = 0 ] || step=20
-        echo "{ \"step\": $step, \"steps\": 50 }" > "$out/info"
+        echo "{ \"step\": $step, \"steps\": 50, \"manifest\": {\"step\": 1, \"steps\": 2} }" > "$out/info"
         exit "$status" ;;
     info) cat "$2/info" ;;
     generate) echo "It was a sample." ;;
@@ -110,6 +110,8 @@ contains "$(cat calls)" "--column body" "it gets the column"
 is "$(trained)" 1 "and trains anew"
 exits 0 "another preset" run --data my.letters.txt --column body --preset tiny
 contains "$(cat calls)" "--out build/models/my.letters-tiny" "has a folder of its own"
+contains "$(cat calls)" "--preset tiny --seed 42" "the preset"
+contains "$(cat calls)" "--steps 2000" "and fewer steps"
 
 echo 3 > train-status
 exits 3 "bad input" run --again

@@ -3,10 +3,15 @@
 file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/generated)
 
 # version.h: the commit, refreshed at every build, written when it changed.
+string(TOUPPER "${CMAKE_BUILD_TYPE}" build_type)
+string(STRIP "${CMAKE_C_FLAGS} ${CMAKE_C_FLAGS_${build_type}} -std=c11 -ffp-contract=off" build_flags)
+if(VITRINE_SANITIZE)
+  string(APPEND build_flags " -fsanitize=address,undefined -O1")
+endif()
 add_custom_target(version_h
   COMMAND sh ${CMAKE_SOURCE_DIR}/tools/version.sh ${CMAKE_SOURCE_DIR}
           ${CMAKE_BINARY_DIR}/generated/version.h "${PROJECT_VERSION}"
-          "${CMAKE_C_COMPILER_ID} ${CMAKE_C_COMPILER_VERSION} ${CMAKE_BUILD_TYPE}"
+          "${CMAKE_C_COMPILER_ID} ${CMAKE_C_COMPILER_VERSION} ${CMAKE_BUILD_TYPE} ${build_flags}"
   BYPRODUCTS ${CMAKE_BINARY_DIR}/generated/version.h
   COMMENT "version.h")
 add_custom_target(generated DEPENDS version_h)

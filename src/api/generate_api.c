@@ -23,6 +23,8 @@ static vt_status check(const vt_generate_options *o, filter_options *how, vt_err
     if (o->samples < 1 || o->samples > MOST_SAMPLES)
         return fail(err, VT_USAGE, "--samples %d: expected a number from 1 to %d", o->samples,
                     MOST_SAMPLES);
+    if (o->first_sample < 0)
+        return fail(err, VT_USAGE, "first_sample %d: expected 0 or more", o->first_sample);
     if (o->top_k < 0)
         return fail(err, VT_USAGE, "--top-k %d: expected 0 (off) or more", o->top_k);
     *how = (filter_options){ .temperature = o->temperature, .top_k = (size_t)o->top_k,
@@ -53,7 +55,7 @@ static vt_status one_sample(const vt_model *m, generator *g, stream *s,
 {
     rng r;
     vt_status status;
-    rng_stream_seed(&r, o->seed, RNG_SAMPLE, (uint64_t)sample);
+    rng_stream_seed(&r, o->seed, RNG_SAMPLE, (uint64_t)o->first_sample + (uint64_t)sample);
     for (int i = 0; i < o->max_tokens && !*stopped; i++) {
         int id;
         size_t n;

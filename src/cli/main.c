@@ -1,9 +1,116 @@
-/* main.c -- the command `vitrine`. */
-#include <stdio.h>
-#include "version.h"
+/* main.c -- the command `vitrine`: which command is meant, --help, --version. */
+#include <signal.h>
+#include <string.h>
+#include "base/cpu.h"
+#include "cli/cli.h"
 
-int main(void)
+static const command *const commands[] = {
+    &cmd_train, &cmd_generate, &cmd_check, &cmd_tokenize, &cmd_info,
+};
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+static const command *find(const char *name)
 {
-    printf("vitrine %s (%s)\n", VITRINE_VERSION, VITRINE_COMMIT);
-    return 0;
+    for (size_t i = 0; i < COMMANDS; i++)
+        if (strcmp(commands[i]->name, name) == 0) return commands[i];
+    return NULL;
+}
+
+static int done(void)
+{
+    vt_error err;
+    const vt_status s = cli_flush(&err);
+    return s ? cli_error(NULL, s, &err) : VT_OK;
+}
+
+static void overview(FILE *out)
+{
+    fputs("usage: vitrine COMMAND ...\n\n"
+          "A small GPT behind glass: trains it on your text, lets it speak, and proves its\n"
+          "gradients.\n\ncommands:\n", out);
+    for (size_t i = 0; i < COMMANDS; i++)
+        fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+    fputs("  help       vitrine help COMMAND, the same as vitrine COMMAND --help\n"
+          "\noptions:\n"
+          "  --version  version, commit, build and instruction set (also with --json)\n"
+          "  -h, --help this\n"
+          "\nexamples:\n"
+          "  vitrine train --data novels.csv --column text --preset tiny --out model\n"
+          "  vitrine generate model --prompt \"She was\" --max-tokens 50\n"
+          "  vitrine check model\n"
+          "\nexit status:\n"
+          "  0 all well             3 bad input            6 NaN or Inf in training\n"
+          "  1 a check failed       4 input or output      130 interrupted; state was saved\n"
+          "  2 usage                5 too large\n"
+          "\nResults go to standard output, errors to standard error, one line each. Colours\n"
+          "appear on a terminal only, and not with NO_COLOR set.\n", out);
+}
+
+static void sets_text(char *out, size_t size)
+{
+    const cpu_features f = cpu_detect();
+    snprintf(out, size, "portable%s%s", f.avx2 ? " avx2" : "", f.avx512 ? " avx512" : "");
+}
+
+static int version(bool json)
+{
+    const vt_version_info v = vt_version();
+    char sets[64];
+    sets_text(sets, sizeof sets);
+    if (json) {
+        bytes text = { 0 };
+        vt_error err;
+        js_writer w;
+        js_begin(&w, &text, JS_LINE);
+        js_open_object(&w);
+        js_field_string(&w, "version", v.version);
+        js_field_string(&w, "commit", v.commit);
+        js_field_string(&w, "build", v.build);
+        js_field_string(&w, "kernels", v.isa);
+        js_field_string(&w, "processor_has", sets);
+        js_close_object(&w);
+        const vt_status s = cli_print_json(&w, &text, &err);
+        bytes_free(&text);
+        return s ? cli_error(NULL, s, &err) : VT_OK;
+    }
+    printf("vitrine %s\ncommit  %s\nbuild   %s\nkernels %s (this processor has: %s)\n", v.version,
+           v.commit, v.build, v.isa, sets);
+    return done();
+}
+
+static int no_command(const char *name)
+{
+    vt_error err;
+    (void)fail(&err, VT_USAGE, "no command '%.60s': expected train, generate, check, tokenize or "
+               "info (vitrine --help)", name);
+    return cli_error(NULL, VT_USAGE, &err);
+}
+
+static int help(int argc, char **argv)
+{
+    if (argc == 0) {
+        overview(stdout);
+        return done();
+    }
+    const command *c = find(argv[0]);
+    if (!c) return no_command(argv[0]);
+    options_help(stdout, c);
+    return done();
+}
+
+int main(int argc, char **argv)
+{
+    signal(SIGPIPE, SIG_IGN);           /* a write says EPIPE; training goes on */
+    if (argc > 0 && argv[0][0]) cli_program = argv[0];
+    if (argc < 2) {
+        overview(stderr);
+        return VT_USAGE;
+    }
+    const char *word = argv[1];
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0)
+        return help(argc - 2, argv + 2);
+    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
+        return version(argc > 2 && strcmp(argv[2], "--json") == 0);
+    const command *c = find(word);
+    return c ? c->run(c, argc - 2, argv + 2) : no_command(word);
 }

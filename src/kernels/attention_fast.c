@@ -189,15 +189,20 @@ static void pack(float *to, const float *from, size_t ld, size_t rows, size_t pa
     for (size_t i = rows * z->width; i < padded * z->width; i++) to[i] = 0;
 }
 
-/* (keys, HS) into (HS, KEYS), zeros beyond. */
+/* (keys, HS) into (HS, KEYS), zeros beyond, a square of vectors at a time. */
 static void transpose(float *to, const float *from, size_t ld, size_t keys, const job *z)
 {
-    for (size_t u = 0; u < keys; u++) {
-        ask(from, ld, u + AHEAD / 2, keys, z);
-        for (size_t i = 0; i < z->HS; i++) to[i * KEYS + u] = from[u * ld + i];
-    }
-    for (size_t i = 0; keys < KEYS && i < z->HS; i++)
-        for (size_t u = keys; u < KEYS; u++) to[i * KEYS + u] = 0;
+    for (size_t u = 0; u < KEYS; u += VEC_LANES)
+        for (size_t i = 0; i < z->HS; i += VEC_LANES) {
+            const size_t n = least(z->HS - i, VEC_LANES);
+            vec r[VEC_LANES];
+            for (size_t j = 0; j < VEC_LANES; j++) {
+                if (i == 0) ask(from, ld, u + j + AHEAD, keys, z);
+                r[j] = u + j < keys ? vec_load_n(from + (u + j) * ld + i, n) : vec_zero();
+            }
+            vec_transpose(r);
+            for (size_t j = 0; j < n; j++) vec_store(to + (i + j) * KEYS + u, r[j]);
+        }
 }
 
 /* to += scale from, rows of HS numbers. */
@@ -234,8 +239,8 @@ static void softmax_row(float *s, size_t n, float *m, float *l, float *o, size_t
         vec_store(s + u, e);
         sum = vec_add(sum, e);
     }
-    if (max > *m) {
-        const float a = expf(*m - base);                 /* 0 at first */
+    if (max > *m && *m > -INFINITY) {                    /* before, all is 0 */
+        const float a = expf(*m - base);
         const vec x = vec_set1(a);
         for (size_t i = 0; i < width; i += VEC_LANES)
             vec_store(o + i, vec_mul(x, vec_load(o + i)));

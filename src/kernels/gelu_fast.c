@@ -24,7 +24,7 @@ static const float K2 = 1.59576912160573071176f;     /* 2 sqrt(2/pi) */
 static const float A  = 0.044715f;
 
 /* g; 1 - g into *rest. */
-static inline vec gate(vec x, vec *rest)
+VEC_INLINE vec gate(vec x, vec *rest)
 {
     const vec x2 = vec_mul(x, x);
     const vec z2 = vec_mul(vec_mul(vec_set1(K2), x),
@@ -32,13 +32,13 @@ static inline vec gate(vec x, vec *rest)
     return vec_logistic(z2, rest);
 }
 
-static inline vec value(vec x)
+VEC_INLINE vec value(vec x)
 {
     vec rest;
     return vec_mul(x, gate(x, &rest));
 }
 
-static inline vec slope(vec x)
+VEC_INLINE vec slope(vec x)
 {
     const vec c = vec_max(vec_set1(-16), vec_min(vec_set1(16), x));  /* NaN passes */
     vec rest;

@@ -18,7 +18,7 @@
 
 #include "kernels/simd.h"
 
-static inline vec vec_exp(vec x)
+VEC_INLINE vec vec_exp(vec x)
 {
     /* Beyond these e^x is 0 and inf in float.  The order of the arguments lets
      * a NaN through to r, but not to n, which becomes an exponent. */
@@ -37,7 +37,7 @@ static inline vec vec_exp(vec x)
 
 /* 1 / (1 + e^-x), and 1 minus that as accurately into *rest: within 6 u of
  * themselves where e^-|x| is normal, u = 2^-24. */
-static inline vec vec_logistic(vec x, vec *rest)
+VEC_INLINE vec vec_logistic(vec x, vec *rest)
 {
     const vec e = vec_exp(vec_neg(vec_abs(x)));         /* 0 < e <= 1 */
     const vec large = vec_div(vec_set1(1), vec_add(vec_set1(1), e));

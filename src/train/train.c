@@ -310,7 +310,8 @@ static vt_status steps(run *r, vt_error *err)
             return fail(err, VT_INTERRUPTED, "stopped at step %lld of %lld; saved", r->t.step,
                         total);
     }
-    return r->saved == r->t.step ? VT_OK : save(r, err);
+    /* A run resumed at its end writes what is there once more, for its hashes. */
+    return r->saved == r->t.step && r->result->state_sha256[0] ? VT_OK : save(r, err);
 }
 
 static void finish(run *r, double start, vt_status s)

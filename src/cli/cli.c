@@ -1,0 +1,130 @@
+/* cli.c -- see cli.h. */
+#include "cli/cli.h"
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+const char *cli_program = "vitrine";
+
+int cli_error(const command *c, vt_status status, const vt_error *err)
+{
+    fflush(stdout);
+    fprintf(stderr, "vitrine%s%s: %s\n", c ? " " : "", c ? c->name : "", err->text);
+    return (int)status;
+}
+
+bool cli_parse(const command *c, int argc, char **argv, void *into, options_read *read, int *code)
+{
+    vt_error err;
+    const vt_status s = options_parse(c, argc, argv, into, read, &err);
+    if (s) {
+        *code = cli_error(c, s, &err);
+        return false;
+    }
+    if (!read->help) return true;
+    options_help(stdout, c);
+    const vt_status written = cli_flush(&err);
+    *code = written ? cli_error(c, written, &err) : VT_OK;
+    return false;
+}
+
+const char *cli_folder(const command *c, const options_read *read, vt_error *err)
+{
+    if (read->noperands > 0 && read->operands[0][0]) return read->operands[0];
+    (void)fail(err, VT_USAGE, "expected the folder of a model: vitrine %s DIR", c->name);
+    return NULL;
+}
+
+bool cli_terminal(FILE *f)
+{
+    return isatty(fileno(f)) == 1;
+}
+
+bool cli_utf8(void)
+{
+    /* The first that is set decides (POSIX, Base Definitions, 8.2). */
+    static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *value = getenv(names[i]);
+        if (!value || !*value) continue;
+        const char *dot = strchr(value, '.');
+        return dot && (strncasecmp(dot, ".utf-8", 6) == 0 || strncasecmp(dot, ".utf8", 5) == 0);
+    }
+    return false;
+}
+
+size_t cli_width(FILE *f)
+{
+    struct winsize w;
+    if (cli_terminal(f) && ioctl(fileno(f), TIOCGWINSZ, &w) == 0 && w.ws_col > 0) return w.ws_col;
+    return 80;
+}
+
+const char *cli_color(FILE *f, const char *code)
+{
+    const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+    if (!cli_terminal(f) || (no && *no) || !term || strcmp(term, "dumb") == 0) return "";
+    return code;
+}
+
+static vt_status read_stdin(bytes *out, vt_error *err)
+{
+    unsigned char block[65536];
+    size_t n;
+    vt_status s = VT_OK;
+    *out = (bytes){ 0 };
+    while (s == VT_OK && (n = fread(block, 1, sizeof block, stdin)) > 0)
+        s = bytes_append(out, block, n, err);
+    if (s == VT_OK && ferror(stdin))
+        s = fail(err, VT_IO, "standard input: %s", strerror(errno));
+    if (s == VT_OK) s = bytes_append(out, "", 0, err);
+    if (s) bytes_free(out);
+    return s;
+}
+
+vt_status cli_read(bytes *out, const char *path, vt_error *err)
+{
+    if (strcmp(path, "-") == 0) return read_stdin(out, err);
+    return io_read(out, path, SIZE_MAX / 4, err);
+}
+
+vt_status cli_print_json(js_writer *w, bytes *text, vt_error *err)
+{
+    const vt_status s = js_end(w, err);
+    if (s) return s;
+    fwrite(text->data, 1, text->len, stdout);
+    fputc('\n', stdout);
+    return cli_flush(err);
+}
+
+void cli_field_measured(js_writer *w, const char *key, double value)
+{
+    if (isnan(value)) js_field_null(w, key);
+    else js_field_number(w, key, value);
+}
+
+vt_status cli_flush(vt_error *err)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout)) return VT_OK;
+    if (errno == EPIPE) return VT_OK;
+    return fail(err, VT_IO, "standard output: %s", strerror(errno));
+}
+
+vt_status cli_quote(bytes *out, const char *word, vt_error *err)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                "0123456789_-+=./,:@%";
+    vt_status s;
+    if (*word && strspn(word, plain) == strlen(word))
+        return bytes_append(out, word, strlen(word), err);
+    if ((s = bytes_append(out, "'", 1, err))) return s;
+    for (const char *p = word; *p; p++) {
+        s = *p == '\'' ? bytes_append(out, "'\\''", 4, err) : bytes_append(out, p, 1, err);
+        if (s) return s;
+    }
+    return bytes_append(out, "'", 1, err);
+}

@@ -1,0 +1,51 @@
+/* cli.h -- what the commands share: how they speak.
+ *
+ * Results go to standard output, errors to standard error, one line each:
+ * "vitrine train: what, where, what was expected".  A command ends with the
+ * number of its vt_status.  Escape codes (colours) are written to a terminal
+ * only, and not where NO_COLOR is set.
+ */
+#ifndef CLI_H
+#define CLI_H
+
+#include "base/io.h"
+#include "cli/options.h"
+#include "formats/json.h"
+
+extern const command cmd_train, cmd_generate, cmd_check, cmd_tokenize, cmd_info;
+
+/* The program as it was called, for commands that are shown. */
+extern const char *cli_program;
+
+/* Prints "vitrine NAME: TEXT" on standard error; returns the status. */
+int cli_error(const command *c, vt_status status, const vt_error *err);
+
+/* Parses; prints the help where it was asked for, the error where there is one.
+ * True: go on; otherwise end with *code. */
+bool cli_parse(const command *c, int argc, char **argv, void *into, options_read *read, int *code);
+
+/* Operand 0, a model's folder, or NULL after an error was put into *err. */
+const char *cli_folder(const command *c, const options_read *read, vt_error *err);
+
+bool   cli_terminal(FILE *f);
+bool   cli_utf8(void);              /* block characters can be shown */
+size_t cli_width(FILE *f);          /* columns; 80 where there is no terminal */
+/* "\033[..m" where f takes colours, else "". */
+const char *cli_color(FILE *f, const char *code);
+
+/* The file, or standard input for "-", whole. */
+VT_MUST_CHECK vt_status cli_read(bytes *out, const char *path, vt_error *err);
+
+/* Ends the writer and prints its text and a newline on standard output. */
+VT_MUST_CHECK vt_status cli_print_json(js_writer *w, bytes *text, vt_error *err);
+/* A number, null where it is NaN: not measured. */
+void cli_field_measured(js_writer *w, const char *key, double value);
+
+/* Flushes standard output.  VT_IO where it failed; a reader that has gone
+ * (`| head`) has all that it wanted: VT_OK. */
+VT_MUST_CHECK vt_status cli_flush(vt_error *err);
+
+/* `word` as a shell reads it back, appended. */
+VT_MUST_CHECK vt_status cli_quote(bytes *out, const char *word, vt_error *err);
+
+#endif

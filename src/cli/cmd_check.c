@@ -1,0 +1,181 @@
+/* cmd_check.c -- vitrine check. */
+#include <limits.h>
+#include <math.h>
+#include "cli/cli.h"
+
+typedef struct check_args {
+    vt_check_options o;
+    const char *isa;
+    int  threads;
+    bool json;
+} check_args;
+
+#define AT(field) offsetof(check_args, field)
+
+static const option_row rows[] = {
+    { OPTION_GROUP, "options", 0, NULL, 0, 0, NULL },
+    { OPTION_INT, "--entries", AT(o.entries), "N", 1, INT_MAX, "of each tensor, drawn at random" },
+    { OPTION_FLAG, "--every", AT(o.every), NULL, 0, 0, "every entry of every tensor (slow)" },
+    { OPTION_SEED, "--seed", AT(o.seed), "N", 0, 0, "of the entries and the direction" },
+    { OPTION_INT, "--batch", AT(o.batch), "N", 0, 65536, "windows; 0: 2, or what the model holds" },
+    { OPTION_INT, "--seq", AT(o.seq), "N", 0, INT_MAX, "tokens of each; 0: 8, or what the model holds" },
+    { OPTION_INT, "--threads", AT(threads), "N", 0, 256, "0: all cores" },
+    { OPTION_NAME, "--isa", AT(isa), "NAME", 0, 0, "fast kernels to compare: portable, avx2, avx512\n[the best]" },
+    { OPTION_FLAG, "--json", AT(json), NULL, 0, 0, "one JSON object" },
+};
+
+static const void *defaults(int i, const char **label)
+{
+    static check_args set;
+    *label = "";
+    if (i > 0) return NULL;
+    vt_check_defaults(&set.o);
+    return &set;
+}
+
+static bool on_progress(void *context, size_t done, size_t of)
+{
+    size_t *last = context;
+    const size_t percent = of ? (size_t)(100 * ((double)done / (double)of)) : 100;
+    if (percent == *last) return false;
+    *last = percent;
+    fprintf(stderr, "\rcompared %zu of %zu (%zu %%)", done, of, percent);
+    fflush(stderr);
+    return false;
+}
+
+static void print_rows(const vt_check_report *r)
+{
+    const char *red = cli_color(stdout, "\033[31m"), *off = cli_color(stdout, "\033[0m");
+    printf("%-28s %19s  %-9s %9s %9s\n", "tensor", "compared", "worst", "of bound", "fast");
+    for (size_t i = 0; i < r->nrows; i++) {
+        const vt_check_row *row = &r->rows[i];
+        printf("%-28s %9zu/%9zu  %-9.1e %8.1f%% %8.1f%%  %s%s%s\n", row->name, row->compared,
+               row->of, row->worst, 100 * row->budget_used, 100 * row->fast_budget_used,
+               row->pass ? "" : red, row->pass ? "ok" : "FAIL", row->pass ? "" : off);
+        if (!row->pass)
+            printf("  entry %zu: expected %.17g, found %.17g\n", row->worst_entry, row->expected,
+                   row->found);
+    }
+}
+
+static vt_status print_text(const vt_check_report *r, vt_error *err)
+{
+    const char *color = cli_color(stdout, r->pass ? "\033[32m" : "\033[31m");
+    print_rows(r);
+    printf("one direction over all parameters: expected %.15g, found %.15g (%.1f%% of the bound)\n",
+           r->direction_expected, r->direction_found, 100 * r->direction_budget_used);
+    printf("loss %.6f over %d x %d tokens; definitions in double against complex step; fast "
+           "kernels: %s\n", r->loss, r->batch, r->seq, r->isa);
+    printf("compared %zu of %zu, worst error %.1e: %s%s%s\n", r->compared, r->of, r->worst, color,
+           r->pass ? "PASS" : "FAIL", *color ? cli_color(stdout, "\033[0m") : "");
+    return cli_flush(err);
+}
+
+static void json_row(js_writer *w, const vt_check_row *row)
+{
+    js_open_object(w);
+    js_field_string(w, "name", row->name);
+    js_field_uint(w, "compared", row->compared);
+    js_field_uint(w, "of", row->of);
+    js_field_number(w, "worst", row->worst);
+    js_field_number(w, "budget_used", row->budget_used);
+    js_field_number(w, "fast_budget_used", row->fast_budget_used);
+    js_field_uint(w, "worst_entry", row->worst_entry);
+    js_field_number(w, "expected", row->expected);
+    js_field_number(w, "found", row->found);
+    js_field_bool(w, "pass", row->pass);
+    js_close_object(w);
+}
+
+static vt_status print_json(const vt_check_report *r, vt_error *err)
+{
+    bytes text = { 0 };
+    js_writer w;
+    js_begin(&w, &text, JS_LINE);
+    js_open_object(&w);
+    js_field_bool(&w, "pass", r->pass);
+    js_field_uint(&w, "compared", r->compared);
+    js_field_uint(&w, "of", r->of);
+    js_field_number(&w, "worst", r->worst);
+    js_field_number(&w, "loss", r->loss);
+    js_field_number(&w, "direction_expected", r->direction_expected);
+    js_field_number(&w, "direction_found", r->direction_found);
+    js_field_number(&w, "direction_budget_used", r->direction_budget_used);
+    js_field_int(&w, "batch", r->batch);
+    js_field_int(&w, "seq", r->seq);
+    js_field_uint(&w, "seed", r->seed);
+    js_field_string(&w, "kernels", r->isa);
+    js_key(&w, "tensors");
+    js_open_array(&w);
+    for (size_t i = 0; i < r->nrows; i++) json_row(&w, &r->rows[i]);
+    js_close_array(&w);
+    js_close_object(&w);
+    const vt_status s = cli_print_json(&w, &text, err);
+    bytes_free(&text);
+    return s;
+}
+
+static vt_status check(const check_args *a, vt_model *m, vt_error *err)
+{
+    vt_check_report r;
+    vt_error why;
+    size_t percent = SIZE_MAX;
+    const bool terminal = cli_terminal(stderr);
+    const vt_status s = vt_check(m, &a->o, terminal ? on_progress : NULL, &percent, &r, err);
+    /* Over the progress, with blanks: no escape codes are needed. */
+    if (percent != SIZE_MAX) fprintf(stderr, "\r%*s\r", 60, "");
+    if (s == VT_OK || s == VT_CHECK_FAILED) {
+        const vt_status printed = a->json ? print_json(&r, &why) : print_text(&r, &why);
+        if (printed) *err = why;
+        vt_check_free(&r);
+        return printed ? printed : s;
+    }
+    vt_check_free(&r);
+    return s;
+}
+
+static int run(const command *c, int argc, char **argv)
+{
+    check_args a = { .threads = 0 };
+    options_read read;
+    vt_error err;
+    vt_model *m = NULL;
+    int code;
+    vt_check_defaults(&a.o);
+    if (!cli_parse(c, argc, argv, &a, &read, &code)) return code;
+    const char *folder = cli_folder(c, &read, &err);
+    vt_status s = folder ? VT_OK : VT_USAGE;
+    if (s == VT_OK && a.o.every && options_given(c, &read, "--entries"))
+        s = fail(&err, VT_USAGE, "--every and --entries: expected one of them");
+    if (s == VT_OK && (s = vt_model_open(&m, folder, a.threads, a.isa, &err)) == VT_OK)
+        s = check(&a, m, &err);
+    if (s) cli_error(c, s, &err);
+    vt_model_close(m);
+    return (int)s;
+}
+
+const command cmd_check = {
+    .name = "check",
+    .summary = "proves the gradients of a model",
+    .usage = "vitrine check DIR [option ...]",
+    .about = "Compares the hand-written gradient of the definitions, in double, with the complex\n"
+             "step derivative of the same definitions, which has no rounding of differences:\n"
+             "entry by entry, and along one random direction over all parameters; and the fast\n"
+             "float kernels' gradient with the definitions'.  A column \"of bound\" says which\n"
+             "share of the error that rounding can explain was met.",
+    .rows = rows, .nrows = sizeof rows / sizeof *rows, .operands = 1,
+    .examples =
+        "  vitrine check model\n"
+        "  vitrine check model --every --batch 1 --seq 4\n"
+        "  vitrine check model --json\n",
+    .exits =
+        "  0  every gradient is within its bound\n"
+        "  1  one is not: it is named\n"
+        "  2  an option cannot be used\n"
+        "  3  the model is not what it should be\n"
+        "  4  reading or writing failed\n"
+        "  5  sizes exceed memory\n",
+    .defaults = defaults,
+    .run = run,
+};
