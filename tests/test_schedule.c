@@ -48,7 +48,7 @@ static void no_pair_divides_by_zero(void **state)
     const schedule bad = { 1, 0, 20, 10 };
     assert_int_equal(schedule_check(&bad, &test_error), VT_USAGE);
     assert_string_equal(test_error.text,
-                        "warm-up of 20 steps is longer than the schedule of 10");
+                        "--warmup 20: expected at most 10, the steps of the run");
 }
 
 /* LR-03: four steps of cosine, then the lowest rate for ever. */

@@ -3,11 +3,22 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/cpu.h"
+#include "base/io.h"
 #include "vitrine.h"
 
 enum { MOST_THREADS = 256 };
 
-static vt_status fill(vt_model *m, vt_error *err)
+static vt_status read_tokenizer(vt_model *m, const char *folder, vt_error *err)
+{
+    /* In a foreign folder it is a file of its own. */
+    char *file = m->c.has_state ? NULL : io_join(folder, "tokenizer.json");
+    const vt_status s = bpe_from_json(&m->tokenizer, m->c.tokenizer, m->c.tokenizer_length,
+                                      file ? file : m->c.path, err);
+    free(file);
+    return s;
+}
+
+static vt_status fill(vt_model *m, const char *folder, vt_error *err)
 {
     vt_status s;
     m->seq = m->c.z.T;
@@ -19,8 +30,7 @@ static vt_status fill(vt_model *m, vt_error *err)
     if (m->seq < 1 || m->seq > m->c.z.T)
         return fail(err, VT_BAD_INPUT, "%s: seq %d: expected 1 to %d, the positions of the model",
                     m->c.path, m->seq, m->c.z.T);
-    if ((s = bpe_from_json(&m->tokenizer, m->c.tokenizer, m->c.tokenizer_length, m->c.path, err)))
-        return s;
+    if ((s = read_tokenizer(m, folder, err))) return s;
     sha256_hex(m->tokenizer_sha256, m->c.tokenizer, m->c.tokenizer_length);
     if (bpe_vocab(m->tokenizer) != m->c.z.V)
         return fail(err, VT_BAD_INPUT, "%s: the tokenizer has %d tokens, the model %d",
@@ -43,7 +53,7 @@ vt_status vt_model_open(vt_model **out, const char *folder, int threads, const c
     if (!m->kernels)
         s = fail(err, VT_USAGE, "--isa %s: expected portable, avx2 or avx512, and a processor "
                  "that has it", isa);
-    if (s == VT_OK && (s = checkpoint_open(&m->c, folder, err)) == VT_OK) s = fill(m, err);
+    if (s == VT_OK && (s = checkpoint_open(&m->c, folder, err)) == VT_OK) s = fill(m, folder, err);
     if (s) {
         vt_model_close(m);
         return s;

@@ -95,6 +95,8 @@ typedef struct job {
     int            argc;
     char         **argv;
     train_show     show;
+    char           notes[400];      /* shown when training begins, so that a
+                                       refusal stands alone */
 } job;
 
 static bool given(const job *j, const char *name)
@@ -105,12 +107,11 @@ static bool given(const job *j, const char *name)
 VT_PRINTF(2, 3)
 static void note(job *j, const char *format, ...)
 {
-    char line[300];
+    const size_t n = strlen(j->notes);
     va_list args;
     va_start(args, format);
-    vsnprintf(line, sizeof line, format, args);
+    vsnprintf(j->notes + n, sizeof j->notes - n, format, args);
     va_end(args);
-    train_show_note(&j->show, line);
 }
 
 /* What follows from the options that were given, for those that were not. */
@@ -121,12 +122,12 @@ static void derive(job *j)
     if (given(j, "--d-model") && !given(j, "--ff") && o->d_model <= INT_MAX / 4)
         o->ff = 4 * o->d_model;
     if (given(j, "--context") && !given(j, "--seq") && o->seq > o->context) {
-        note(j, "note: windows of %d tokens, as --context (the preset has %d)", o->context, o->seq);
+        note(j, "note: windows of %d tokens, as --context (the preset has %d)\n", o->context, o->seq);
         o->seq = o->context;
     }
     if (given(j, "--lr") && !given(j, "--lr-min")) o->lr_min = o->lr / 10;
     if (!given(j, "--warmup") && o->steps > 0 && o->warmup > o->steps) {
-        note(j, "note: warm-up of %lld steps, as --steps (the preset has %lld)", o->steps,
+        note(j, "note: warm-up of %lld steps, as --steps (the preset has %lld)\n", o->steps,
              o->warmup);
         o->warmup = o->steps;
     }
@@ -156,7 +157,7 @@ static vt_status read_options(job *j, vt_error *err)
     if ((s = options_parse(j->c, j->argc, j->argv, &j->a, &j->read, err))) return s;
     if (!asked.resume) derive(j);
     else if (given(j, "--epochs"))
-        note(j, "note: --epochs says nothing with --resume: the run has %lld steps", j->a.o.steps);
+        note(j, "note: --epochs says nothing with --resume: the run has %lld steps\n", j->a.o.steps);
     return VT_OK;
 }
 
@@ -208,6 +209,8 @@ static vt_status command_to_go_on(const job *j, bool drop_stop, bytes *out, vt_e
 static void on_note(void *context, const char *line)
 {
     job *j = context;
+    if (j->notes[0]) fputs(j->notes, j->show.out);
+    j->notes[0] = 0;
     train_show_note(&j->show, line);
 }
 

@@ -100,7 +100,9 @@ static int help(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    signal(SIGPIPE, SIG_IGN);           /* a write says EPIPE; training goes on */
+    /* A write says EPIPE or EFBIG: training saves, and errors are told. */
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
     if (argc > 0 && argv[0][0]) cli_program = argv[0];
     if (argc < 2) {
         overview(stderr);

@@ -55,9 +55,9 @@ void train_show_start(train_show *s, const vt_train_start *t)
     progress_count(parameters, sizeof parameters, (double)t->parameters);
     progress_count(memory, sizeof memory, (double)t->memory_bytes);
     s->first = t->first_step;
-    fprintf(s->out, "tokens: %zu to train on (%zu windows), %zu to validate; vocabulary %d "
-            "(256 bytes, %d merges, 1 special)\n", t->train_tokens, t->windows, t->val_tokens,
-            t->vocabulary, t->merges);
+    fprintf(s->out, "tokens: %zu to train on (%zu window%s), %zu to validate; vocabulary %d "
+            "(256 bytes, %d merges, 1 special)\n", t->train_tokens, t->windows,
+            t->windows == 1 ? "" : "s", t->val_tokens, t->vocabulary, t->merges);
     fprintf(s->out, "model: %zu parameters (%s), %sB of memory\n", t->parameters, parameters,
             memory);
     print_indented(s->out, t->decay_groups);
@@ -137,8 +137,9 @@ void train_show_result(train_show *s, const vt_train_result *r, const char *fold
         if (isnan(r->bigram_loss)) fprintf(s->out, "-\n");
         else fprintf(s->out, "%.4f (add-k, k = %g)\n", r->bigram_loss, r->bigram_k);
     }
-    fprintf(s->out, "step %lld of %lld in %s, %s tokens/s (median after warm-up)\n", r->step,
-            r->steps, time, speed);
+    fprintf(s->out, "step %lld of %lld in %s", r->step, r->steps, time);
+    if (isnan(r->tokens_per_s)) fprintf(s->out, "\n");
+    else fprintf(s->out, ", %s tokens/s (median after warm-up)\n", speed);
     fprintf(s->out, "%s/state.safetensors: sha256 %s\n", folder, r->state_sha256);
     fflush(s->out);
 }

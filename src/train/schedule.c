@@ -51,7 +51,7 @@ vt_status schedule_check(const schedule *s, vt_error *err)
         return fail(err, VT_USAGE, "lowest learning rate %g: expected 0 to %g, the highest",
                     s->lr_min, s->lr_max);
     if (s->warmup > s->total)
-        return fail(err, VT_USAGE, "warm-up of %zu steps is longer than the schedule of %zu",
+        return fail(err, VT_USAGE, "--warmup %zu: expected at most %zu, the steps of the run",
                     s->warmup, s->total);
     return VT_OK;
 }

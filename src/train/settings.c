@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "base/status.h"
+#include "kernels/ops.h"
 #include "model/config.h"
 
 /* The only texts that options take; a stored text is matched with them, so that
@@ -112,7 +113,13 @@ vt_status settings_check(const vt_train_options *o, vt_error *err)
     if (o->seq > o->context)
         return fail(err, VT_USAGE, "--seq %d: expected at most --context %d, the positions "
                     "that the model has", o->seq, o->context);
-    return VT_OK;
+    if (!ops_pick(o->isa))
+        return fail(err, VT_USAGE, "--isa %s: expected portable, avx2 or avx512, and a processor "
+                    "that has it", o->isa);
+    /* The smallest vocabulary there is: what fails with it fails with any. */
+    const gpt_config z = { .L = o->layers, .C = o->d_model, .NH = o->heads, .FF = o->ff,
+                           .T = o->context, .V = 257, .tied = o->tied };
+    return gpt_config_check(&z, err);
 }
 
 #define WRITE_TEXT(field) js_field_string(w, #field, o->field);

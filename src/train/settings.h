@@ -8,7 +8,8 @@
 #include "vitrine.h"
 
 /* Every option within its range (VT_USAGE names the option, the value, and what
- * was expected).  Model sizes are gpt_config_check's. */
+ * was expected), kernels that this processor has, sizes that fit together
+ * (gpt_config_check's words, with the smallest vocabulary). */
 VT_MUST_CHECK vt_status settings_check(const vt_train_options *o, vt_error *err);
 
 /* The fields of settings.def into an open JSON object. */

@@ -1,0 +1,213 @@
+# cli_models.sh -- generate, check, tokenize and info on small models.  Known
+# faults GEN-01, GEN-02, GEN-03, TOK-07, and bytes that are no UTF-8.
+. "${0%/*}/tap.sh"
+. "$root/tests/models.sh"
+make_corpus c.csv 30
+train --data c.csv --steps 80 --seed 42 --out m > .out || exit 1
+train --data c.csv --steps 30 --seed 42 --merges 0 --out b > .out || exit 1    # ids are bytes
+
+# ---- generate --------------------------------------------------------------
+speak() { "$vitrine" generate m --prompt "She was" --max-tokens 50 --temperature 0.8 --top-k 0 \
+              --top-p 0.9 --seed 42 "$@"; }
+exits 0 "generate" speak
+contains "$out" "She was" "the prompt comes first"
+is "$err" "" "nothing on standard error"
+first=$out
+exits 0 "again" speak
+is "$out" "$first" "the same seed, the same text"
+exits 0 "three samples" speak --samples 3
+is "$(printf '%s' "$out" | grep -c '^----$')" 2 "are parted by a line"
+exits 0 "other threads and kernels" speak --threads 3 --isa portable
+exits 0 "--json" speak --json --samples 3
+ok "is JSON" is_json
+is "$(key prompt)$(key samples.0.text)" "$first" "the text that is streamed is the text of --json"
+is "$(key samples.0.tokens) $(key samples.2.sample)" "50 2" "tokens per sample"
+ok "the samples differ" /usr/bin/python3 -c 'import json
+assert len({s["text"] for s in json.load(open(".out"))["samples"]}) == 3'
+exits 0 "the second sample alone does not depend on the first" speak --json --samples 2
+exits 0 "no tokens" "$vitrine" generate m --prompt "x y" --max-tokens 0
+is "$out" "x y" "print the prompt"
+exits 0 "no prompt" "$vitrine" generate m --max-tokens 5 --json
+is "$(key prompt_tokens) $(key prompt)" "0 " "starts from nothing"
+ok "and says something" [ "$(key samples.0.tokens)" -ge 1 ]
+printf 'She was' > prompt
+exits 0 "--prompt-file" "$vitrine" generate m --prompt-file prompt --seed 42
+is "$out" "$first" "is --prompt"
+ok "--prompt-file -" sh -c "'$vitrine' generate m --prompt-file - --seed 42 < prompt > piped"
+is "$(cat piped)" "$first" "is --prompt"
+refuses 4 "no-file" "a prompt file that is not there" "$vitrine" generate m --prompt-file no-file
+exits 0 "greedy" "$vitrine" generate m --prompt "She" --temperature 0 --seed 1
+greedy=$out
+exits 0 "greedy, another seed" "$vitrine" generate m --prompt "She" --temperature -0.0 --seed 2
+is "$out" "$greedy" "is the same"
+exits 0 "top-p 0" "$vitrine" generate m --prompt "She" --top-p 0
+is "$out" "$greedy" "is greedy"
+exits 0 "top-k 1" "$vitrine" generate m --prompt "She" --top-k 1
+is "$out" "$greedy" "is greedy"
+"$vitrine" generate m --max-tokens 2000 2>.err | head -c 3 > .out
+is "$(wc -c < .out) $(cat .err)" "3 " "generate | head is quiet"
+
+# The window's edge (GEN-01): with byte tokens the window is 16 bytes.  Beyond
+# it the next tokens are those of a fresh run on the last 16.
+text="and she had been"
+byte() { "$vitrine" generate b --max-tokens 20 --seed 5 --json --prompt "$1"; }
+exits 0 "a prompt of the window" byte "$text"
+window=$(key samples.0.text)
+is "$(key prompt_tokens) $(key samples.0.tokens)" "16 20" "16 tokens, 20 drawn"
+exits 0 "of the window + 1" byte "X$text"
+is "$(key prompt_tokens) $(key samples.0.text)" "17 $window" "is a fresh run on the last 16"
+exits 0 "of many windows" byte "$text$text$text$text"
+is "$(key prompt_tokens) $(key samples.0.text)" "64 $window" "likewise"
+slow() { "$vitrine" generate b --max-tokens "$1" --temperature 0 --json --prompt "$2"; }
+exits 0 "of the window - 1" slow 6 "and she had bee"
+whole=$(key samples.0.text)
+is "$(key prompt_tokens) $(key samples.0.tokens)" "15 6" "15 tokens, 6 drawn"
+exits 0 "its first token" slow 1 "and she had bee"
+one=$(key samples.0.text)
+exits 0 "from there on" slow 5 "and she had bee$one"
+is "$one$(key samples.0.text)" "$whole" "the step over the edge changes nothing"
+
+# Broken characters (GEN-02, GEN-03): a hot model of bytes writes many.
+for seed in 1 2 3 4; do
+    exits 0 "bytes, seed $seed" "$vitrine" generate b --temperature 50 --seed $seed --max-tokens 200
+    cp .out streamed
+    ok "the stream is UTF-8" iconv -f UTF-8 -t UTF-8 streamed
+    exits 0 "bytes, seed $seed, --json" "$vitrine" generate b --temperature 50 --seed $seed \
+        --max-tokens 200 --json
+    ok "is JSON" is_json
+    ok "the same text" /usr/bin/python3 -c 'import json
+text = json.load(open(".out", encoding="utf-8"))["samples"][0]["text"]
+assert (text + "\n").encode() == open("streamed", "rb").read()
+assert "\ufffd" in text'
+done
+
+# Any bytes in a prompt.
+bad=$(printf 'a\377\303(\200\360\237\230z')
+exits 0 "a prompt that is no UTF-8" "$vitrine" generate m --prompt "$bad" --max-tokens 0
+printf '%s\n' "$bad" > wanted
+ok "is printed byte for byte" cmp .out wanted
+exits 0 "with --json" "$vitrine" generate m --prompt "$bad" --max-tokens 3 --json
+ok "is JSON" is_json
+exits 0 "tokenize bytes" "$vitrine" tokenize m --text "$bad" --json
+ok "is JSON" is_json
+is "$(/usr/bin/python3 -c 'import json; print("".join(json.load(open(".out"))["bytes"]))')" \
+   "61ffc32880f09f987a" "bytes are bytes"
+ids=$(/usr/bin/python3 -c 'import json; print(*json.load(open(".out"))["ids"], sep=",")')
+exits 0 "back" "$vitrine" tokenize m --ids "$ids"
+printf '%s' "$bad" > wanted
+ok "gives the same bytes" cmp .out wanted
+exits 4 "a folder's name that is no UTF-8" "$vitrine" info "$bad"
+is "$(wc -l < .err)" 1 "one line"
+
+# ---- tokenize --------------------------------------------------------------
+exits 0 "tokenize" "$vitrine" tokenize m --text 'the "cat"
+and' --json
+ok "is JSON" is_json
+is "$(/usr/bin/python3 -c 'import json; print("".join(json.load(open(".out"))["pieces"]))')" 'the "cat"
+and' "the pieces make the text"
+is "$(key count)" "$(/usr/bin/python3 -c 'import json; print(len(json.load(open(".out"))["ids"]))')" "count"
+exits 0 "for people" "$vitrine" tokenize m --text 'the
+é'
+contains "$out" '"\n"' "a newline is shown"
+contains "$out" '"\xC3"' "and a byte"
+exits 0 "empty" "$vitrine" tokenize m --text '' --json
+is "$(key count) $(key ids)" "0 []" "no tokens"
+ok "standard input" sh -c "printf 'a\\000b' | '$vitrine' tokenize m - --json > .out"
+is "$(key bytes)" "['61', '00', '62']" "also a NUL"
+# What a user types is text (TOK-07).
+exits 0 "the special token's name" "$vitrine" tokenize m --text 'a<|endoftext|>b' --json
+special=$("$vitrine" info m --json > info; /usr/bin/python3 -c 'import json; print(json.load(open("info"))["vocabulary"] - 1)')
+ok "is no special token" /usr/bin/python3 -c 'import json, sys
+t = json.load(open(".out"))
+assert int(sys.argv[1]) not in t["ids"] and len(t["ids"]) > 5
+assert "".join(t["pieces"]) == t["text"] == "a<|endoftext|>b"' "$special"
+exits 0 "its id" "$vitrine" tokenize m --ids "$special"
+is "$out" "<|endoftext|>" "is shown by its name"
+for wrong in -1 "$((special + 1))" 1, ,1 1,,2 a "1 2" 99999999999999999999; do
+    refuses 2 "--ids" "ids: '$wrong'" "$vitrine" tokenize m --ids="$wrong"
+done
+
+# ---- check -----------------------------------------------------------------
+exits 0 "check" "$vitrine" check m
+contains "$out" "compared 1408 of " "11 matrices of 64, 18 vectors of 32 and more"
+contains "$out" ": PASS" "PASS"
+exits 0 "check --json" "$vitrine" check m --json
+ok "is JSON" is_json
+parameters=$("$vitrine" info m --json > info; /usr/bin/python3 -c 'import json; print(json.load(open("info"))["parameters"])')
+is "$(key pass) $(key of)" "True $parameters" "over all parameters"
+ok "the rows add up" /usr/bin/python3 -c 'import json
+r = json.load(open(".out"))
+assert sum(t["compared"] for t in r["tensors"]) == r["compared"] == 1408
+assert sum(t["of"] for t in r["tensors"]) == r["of"]
+assert max(t["worst"] for t in r["tensors"]) == r["worst"] < 1e-12
+assert all(t["pass"] and 0 <= t["budget_used"] <= 1 and 0 <= t["fast_budget_used"] <= 1 for t in r["tensors"])
+assert all(t["compared"] == min(64, t["of"]) for t in r["tensors"])'
+train --data c.csv --steps 2 --layers 1 --d-model 8 --heads 2 --context 8 --merges 0 --out small > .out
+exits 0 "check --every" "$vitrine" check small --every --json --batch 1 --seq 3
+"$vitrine" info small --json > info
+is "$(key compared) $(key of)" "$(/usr/bin/python3 -c 'import json; n = json.load(open("info"))["parameters"]; print(n, n)')" \
+    "compares all"
+is "$(key batch) $(key seq)" "1 3" "on the window that was asked for"
+refuses 2 "--seq 9: expected 1 to 8" "a window that is too long" "$vitrine" check small --seq 9
+cp -r small nan
+/usr/bin/python3 -c 'import json, struct
+f = open("nan/state.safetensors", "r+b")
+n = struct.unpack("<Q", f.read(8))[0]
+at = json.loads(f.read(n))["param.transformer.wpe.weight"]["data_offsets"][0]
+f.seek(8 + n + at); f.write(struct.pack("<f", float("nan")))'
+exits 1 "a NaN among the parameters: no pass" "$vitrine" check nan --every
+contains "$out" "FAIL" "FAIL"
+exits 1 "with --json" "$vitrine" check nan --json
+ok "is JSON" is_json
+is "$(key pass)" False "pass is false"
+
+# ---- info ------------------------------------------------------------------
+exits 0 "info" "$vitrine" info m
+contains "$out" "manifest    matches" "for people"
+exits 0 "info --json" "$vitrine" info m --json
+ok "is JSON" is_json
+is "$(key manifest) $(key step) $(key steps) $(key seed)" "matches 80 80 42" "what it knows"
+is "$(key corpus_sha256) $(key state_sha256)" "$(sha256sum < c.csv | cut -d' ' -f1) $(state m)" "hashes"
+is "$(key layers) $(key d_model) $(key heads) $(key ff) $(key context) $(key seq) $(key tied)" \
+   "2 32 2 128 32 16 False" "sizes"
+ok "tensors" /usr/bin/python3 -c 'import json, math
+d = json.load(open(".out"))
+assert sum(t["count"] for t in d["tensors"]) == d["parameters"]
+for t in d["tensors"]:
+    assert math.prod(t["shape"]) == t["count"]
+    assert t["group"] == ("decay" if len(t["shape"]) == 2 else "no_decay")
+assert d["tensors"][0] == {"name": "wte", "file_name": "transformer.wte.weight",
+    "shape": [d["vocabulary"], 32], "count": 32 * d["vocabulary"], "group": "decay"}, d["tensors"][0]'
+cp -r m changed; echo >> changed/config.json
+exits 0 "a changed file" "$vitrine" info changed --json
+contains "$(key manifest)" "config.json has sha256" "the manifest names it"
+cp -r m foreign; rm foreign/state.safetensors foreign/manifest.json foreign/metrics.jsonl
+exits 0 "only Hugging Face's files" "$vitrine" info foreign --json
+is "$(key step) $(key seed) $(key state_sha256)" "None None None" "what is not known is null"
+exits 0 "generate from them" "$vitrine" generate foreign --prompt "She was" --max-tokens 12 --temperature 0
+exits 0 "generate from the checkpoint" "$vitrine" generate m --prompt "She was" --max-tokens 12 --temperature 0
+exits 0 "check them" "$vitrine" check foreign
+ok "standard output is full" sh -c "'$vitrine' info m > /dev/full; [ \$? -eq 4 ]"
+ok "so for generate" sh -c "'$vitrine' generate m > /dev/full; [ \$? -eq 4 ]"
+ok "and --help" sh -c "'$vitrine' train --help > /dev/full; [ \$? -eq 4 ]"
+
+# ---- novelty ---------------------------------------------------------------
+novelty() { "$vitrine" generate "$1" --max-tokens 0 --json --novelty "$2" --prompt "$3"; }
+exits 0 "novelty for people" "$vitrine" generate m --prompt "She was" --novelty c.csv --column text
+contains "$err" "occur in the training text; longest run copied from it: " "on standard error"
+# Ten documents, each with a word of its own: nine train, one validates.
+{ echo text; for word in aaa bbb ccc ddd eee fff ggg hhh iii jjj; do
+      echo "$word one two three four five six seven eight nine ten"; done; } > ten.csv
+train --data ten.csv --steps 2 --out ten > .out || exit 1
+exits 0 "every document's own word" novelty ten ten.csv "aaa bbb ccc ddd eee fff ggg hhh iii jjj"
+is "$(key samples.0.novelty.words) $(key samples.0.novelty.known_words)" "10 9" \
+   "the validation document is left out"
+exits 0 "a copy" novelty ten ten.csv "Zzz two three four five Zzz"
+is "$(key samples.0.novelty.longest_run)/$(key samples.0.novelty.run)" "21/ two three four five " \
+   "the longest run"
+is "$(key samples.0.novelty.known_share)" 0.6666666666666666 "four of six words"
+refuses 3 "expected the file that the model was trained on" "another text" novelty ten c.csv "aaa"
+refuses 3 "does not say what text" "a foreign model" novelty foreign c.csv "aaa"
+refuses 3 'no column "body"' "another column" "$vitrine" generate ten --max-tokens 0 --json \
+    --novelty ten.csv --column body
+finish

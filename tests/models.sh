@@ -1,0 +1,38 @@
+# models.sh -- small corpora and models for the shell tests; source it behind
+# tap.sh.
+#
+#   make_corpus FILE ROWS     a CSV (id,text) of made-up sentences, always the same
+#   train ARG...              vitrine train with --preset tiny, quietly
+#   key NAME                  the value of a key of the JSON object in .out, as
+#                             Python prints it
+#   state DIR                 sha256 of DIR/state.safetensors
+make_corpus() {
+    awk -v rows="$2" 'BEGIN {
+        n = split("the of and a to in he she was that it his her with as had for on at by not be " \
+                  "is but they which said from this who been have would could", word, " ")
+        x = 12345
+        print "id,text"
+        for (row = 1; row <= rows; row++) {
+            printf "%d,\"", row
+            for (i = 0; i < 60; i++) {
+                x = (x * 16807) % 2147483647        # Park, Miller 1988: exact in a double
+                printf "%s%s", i ? " " : "", word[x % n + 1]
+            }
+            print ", and \"\"so\"\".\""
+        }
+    }' > "$1"
+}
+
+train() { "$vitrine" train --preset tiny "$@"; }
+
+key() {
+    /usr/bin/python3 -c 'import json, sys
+v = json.load(open(".out", encoding="utf-8"))
+for k in sys.argv[1].split("."):
+    v = v[int(k)] if isinstance(v, list) else v[k]
+print(v)' "$1"
+}
+
+is_json() { /usr/bin/python3 -m json.tool .out > /dev/null; }
+
+state() { sha256sum < "$1/state.safetensors" | cut -d' ' -f1; }
