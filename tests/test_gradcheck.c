@@ -435,7 +435,7 @@ static void no_right_model_fails(void **state)
         const double scale = k % 4 == 0 ? -1 : k % 4 == 1 ? 0
                            : 0.02 * pow(60, rng_uniform(&r, 0, 1));
         subject_make(&s, &z, B, T, scale, k);
-        const vt_check_options o = { .entries = 24, .seed = k };
+        const vt_check_options o = { .entries = 10, .seed = k };
         if (judge(&s, &o, &report) != VT_OK)
             fail_msg("model %d (L %d C %d NH %d FF %d T %d V %d tied %d, B %d T %d, scale %g): %s",
                      (int)k, z.L, z.C, z.NH, z.FF, z.T, z.V, z.tied, B, T, scale,
