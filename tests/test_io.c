@@ -3,6 +3,7 @@
 #include "base/io.h"
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -10,10 +11,40 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 static char folder[64];
+
+/* The program's own fsync and rename stand before the C library's: they do what
+ * theirs do, and note it: f file, d folder, r rename; an upper-case letter where
+ * the call was told to fail.  Off by default. */
+static char calls[32];
+static size_t ncalls;
+static char fail_at;
+static bool noting;
+
+static bool note_call(char what)
+{
+    if (!noting || ncalls + 1 >= sizeof calls) return true;
+    const bool good = what != fail_at;
+    calls[ncalls++] = good ? what : (char)(what - 'a' + 'A');
+    if (!good) errno = EIO;
+    return good;
+}
+
+int fsync(int file)
+{
+    struct stat info;
+    const bool is_folder = fstat(file, &info) == 0 && S_ISDIR(info.st_mode);
+    return note_call(is_folder ? 'd' : 'f') ? (int)syscall(SYS_fsync, file) : -1;
+}
+
+int rename(const char *from, const char *to)
+{
+    return note_call('r') ? (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0) : -1;
+}
 
 static char *at(const char *name)
 {
@@ -264,6 +295,35 @@ static void a_failed_write_leaves_the_old_file(void **state)
     free(path);
 }
 
+/* CKPT-02: the new file is on the disk before it has the name, and the name
+ * before the call returns; a step that fails leaves the old file alone. */
+static void the_disk_has_it_before_the_name(void **state)
+{
+    (void)state;
+    static const struct { char fail_at; const char *calls, *content; } rows[] = {
+        { 0, "frd", "new" }, { 'f', "F", "old" }, { 'r', "fR", "old" }, { 'd', "frD", "new" },
+    };
+    char *place = at("ordered"), *path = at("ordered/state");
+    assert_ok(io_mkdir(place, &test_error));
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        assert_ok(io_replace(path, "old", 3, &test_error));
+        memset(calls, 0, sizeof calls);
+        ncalls = 0, fail_at = rows[i].fail_at, noting = true;
+        const vt_status status = io_replace(path, "new", 3, &test_error);
+        noting = false;
+        assert_string_equal(calls, rows[i].calls);
+        assert_int_equal(status, rows[i].fail_at ? VT_IO : VT_OK);
+        if (status) assert_contains(test_error.text, strerror(EIO));
+        bytes b;
+        assert_ok(io_read(&b, path, 3, &test_error));
+        assert_string_equal((char *)b.data, rows[i].content);
+        bytes_free(&b);
+        assert_int_equal(files_in(place), 1);
+    }
+    free(place);
+    free(path);
+}
+
 /* A reader of the path during many replacements sees a whole file each time. */
 static void *replace_often(void *argument)
 {
@@ -329,6 +389,7 @@ int main(void)
         cmocka_unit_test(what_cannot_be_read_is_named),
         cmocka_unit_test(modes_are_obeyed),
         cmocka_unit_test(a_failed_write_leaves_the_old_file),
+        cmocka_unit_test(the_disk_has_it_before_the_name),
         cmocka_unit_test(a_reader_sees_one_or_the_other),
         cmocka_unit_test(folders_are_made_with_their_parents),
     };
