@@ -4,6 +4,7 @@
  * head and embedding; cached decoding against the full forward; causality; the
  * float wirings against the double one.
  */
+#include <complex.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,6 +85,129 @@ static void cached_forward_equals_the_full_one(void **state)
     free(kv);
     free(m2);
     free(m1);
+    model_case_free(&c);
+}
+
+/* Each table of fast kernels that this machine runs; a team of two. */
+static void each_fast(const gpt_config *z, void (*test)(const gpt_model_fast *, gpt_acts_fast *,
+                                                        gpt_acts_fast *, const model_case *))
+{
+    static const char *const isas[] = { "portable", "avx2", "avx512" };
+    const ops_sizes sizes = { .B = 1, .T = z->T, .P = z->T, .C = z->C, .NH = z->NH,
+                              .HS = z->C / z->NH, .FF = z->FF, .V = z->V };
+    const size_t bytes = gpt_acts_bytes_fast(z, 1, z->T, z->T, false);
+    size_t worker, shared;
+    int ran = 0;
+    model_case c;
+    model_case_make(&c, z, 1, z->T, 9);
+    float *params = malloc(c.count * sizeof *params);
+    void *m1 = aligned_alloc(64, (bytes + 63) / 64 * 64), *m2 = aligned_alloc(64, (bytes + 63) / 64 * 64);
+    assert_true(params && m1 && m2);
+    for (size_t i = 0; i < c.count; i++) params[i] = (float)c.params[i];
+    ops_scratch(&sizes, &worker, &shared);
+    for (size_t i = 0; i < sizeof isas / sizeof *isas; i++) {
+        gpt_model_fast m = { .z = *z, .params = params, .kernels = ops_pick(isas[i]) };
+        gpt_acts_fast a, b;
+        if (!m.kernels) continue;
+        assert_ok(team_new(&m.team, 2, worker, shared, &test_error));
+        gpt_acts_place_fast(&a, m1, z, 1, z->T, z->T, false);
+        gpt_acts_place_fast(&b, m2, z, 1, z->T, z->T, false);
+        gpt_forward_fast(&m, &a, c.tokens, NULL, 1, z->T);
+        test(&m, &a, &b, &c);
+        team_free(m.team);
+        ran++;
+    }
+    assert_true(ran >= 1);
+    free(m2);
+    free(m1);
+    free(params);
+    model_case_free(&c);
+}
+
+/* ATT-04 on the fast kernels.  1e-6 is of logits of size 1: theirs is taken. */
+static void fast_chunks(const gpt_model_fast *m, gpt_acts_fast *full, gpt_acts_fast *part,
+                        const model_case *c)
+{
+    static const int chunks[][6] = { { 36, 4 }, { 4, 1, 35 }, { 2, 2, 1, 17, 18 }, { 40 },
+                                     { 1, 38, 1 } };
+    const size_t V = (size_t)m->z.V, T = (size_t)m->z.T;
+    const size_t half = (size_t)m->z.L * T * (size_t)m->z.C;
+    float *kv = malloc(2 * half * sizeof *kv);
+    double largest = 1;
+    assert_non_null(kv);
+    for (size_t i = 0; i < T * V; i++)
+        if (fabs((double)full->logits[i]) > largest) largest = fabs((double)full->logits[i]);
+    for (size_t k = 0; k < sizeof chunks / sizeof *chunks; k++) {
+        gpt_cache_fast cache = { .k = kv, .v = kv + half };
+        for (size_t i = 0; i < 2 * half; i++) kv[i] = NAN;
+        size_t at = 0;
+        for (int j = 0; at < T; at += (size_t)chunks[k][j++]) {
+            const int n = chunks[k][j];
+            gpt_forward_fast(m, part, c->tokens + at, &cache, 1, n);
+            for (size_t i = 0; i < (size_t)n * V; i++)
+                assert_near_at((double)part->logits[i], (double)full->logits[at * V + i],
+                               1e-6 * largest, "logit", at * V + i);
+        }
+        assert_int_equal(at, T);
+    }
+    free(kv);
+}
+
+/* ATT-06 on the fast kernels. */
+static void fast_suffixes(const gpt_model_fast *m, gpt_acts_fast *a, gpt_acts_fast *b,
+                          const model_case *c)
+{
+    static const int cuts[] = { 1, 3, 7, 15, 31, 32, 39 };
+    int tokens[40];
+    for (size_t k = 0; k < sizeof cuts / sizeof *cuts; k++) {
+        for (int t = 0; t < 40; t++)
+            tokens[t] = t < cuts[k] ? c->tokens[t] : (c->tokens[t] + 1 + t % 5) % m->z.V;
+        gpt_forward_fast(m, b, tokens, NULL, 1, 40);
+        const size_t n = (size_t)cuts[k] * (size_t)m->z.V;
+        assert_memory_equal(a->logits, b->logits, n * sizeof *a->logits);
+        assert_memory_not_equal(a->logits + n, b->logits + n, (size_t)m->z.V * sizeof *a->logits);
+    }
+}
+
+static void the_fast_wiring_caches_and_is_causal(void **state)
+{
+    (void)state;
+    const gpt_config z = { .L = 2, .C = 24, .NH = 3, .FF = 36, .T = 40, .V = 53 };
+    each_fast(&z, fast_chunks);
+    each_fast(&z, fast_suffixes);
+}
+
+/* ATT-06: the derivative of earlier logits by every later position's embedding
+ * is exactly 0; by their own position's it is not. */
+static void earlier_logits_have_no_later_derivative(void **state)
+{
+    (void)state;
+    enum { T = 64, V = 13 };
+    const gpt_config z = { .L = 2, .C = 8, .NH = 2, .FF = 9, .T = T, .V = V };
+    model_case c;
+    model_case_make(&c, &z, 1, T, 5);
+    void *memory = malloc(gpt_acts_bytes_c128(&z, 1, T, T, false));
+    double _Complex *params = malloc(c.count * sizeof *params);
+    gpt_tensor *t = malloc(gpt_tensor_count(&z) * sizeof *t);
+    assert_true(memory && params && t);
+    gpt_tensor_list(&z, t);
+    assert_string_equal(t[1].name, "wpe");
+    gpt_acts_c128 a;
+    const gpt_model_c128 m = { .z = z, .params = params };
+    gpt_acts_place_c128(&a, memory, &z, 1, T, T, false);
+    for (size_t p = 1; p < T; p++) {
+        for (size_t i = 0; i < c.count; i++) params[i] = c.params[i];
+        for (size_t i = p * 8; i < T * 8; i++)
+            params[t[1].offset + i] += 1e-30 * (double)(i % 5 + 1) * (double _Complex)I;
+        gpt_forward_c128(&m, &a, c.tokens, NULL, 1, T);
+        double here = 0;
+        for (size_t i = 0; i < p * V; i++) assert_true(cimag(a.logits[i]) == 0);
+        for (size_t i = p * V; i < (p + 1) * V; i++) here += fabs(cimag(a.logits[i]));
+        assert_true(here > 0);
+    }
+    free(t);
+    free(params);
+    free(memory);
     model_case_free(&c);
 }
 
@@ -274,6 +398,8 @@ int main(void)
         cmocka_unit_test(gradients_equal_complex_step),
         cmocka_unit_test(gradients_of_a_tied_model),
         cmocka_unit_test(cached_forward_equals_the_full_one),
+        cmocka_unit_test(the_fast_wiring_caches_and_is_causal),
+        cmocka_unit_test(earlier_logits_have_no_later_derivative),
         cmocka_unit_test(later_tokens_do_not_reach_earlier_logits),
         cmocka_unit_test(fast_wirings_equal_the_definitions),
         cmocka_unit_test(sizes_are_checked),
