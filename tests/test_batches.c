@@ -1,5 +1,5 @@
-/* test_batches.c -- batches as a function of (seed, step), targets one ahead
- * (LOSS-03), every window once an epoch.
+/* test_batches.c -- batches as a function of (seed, step), targets one ahead,
+ * every window once an epoch.
  */
 #include "support.h"
 #include "data/batches.h"

@@ -1,5 +1,5 @@
 /* test_dataset.c -- documents to tokens: the split, the joints, the counts of
- * windows (DATA-01).
+ * windows.
  */
 #include "support.h"
 #include "data/dataset.h"

@@ -1,5 +1,5 @@
-/* test_filters.c -- the next token: rows SAMP-01, -03, -04, -06 of the known
- * faults, a naive reference in long double, and the distribution itself.
+/* test_filters.c -- the next token: known faults, a naive reference in long
+ * double, and the distribution itself.
  */
 #include "support.h"
 #include <float.h>
@@ -61,6 +61,7 @@ static void refused(const float *logits, size_t V, filter_options o, vt_status s
     assert_int_equal(filter_list(logits, V, &o, scratch, &kept, &test_error), status);
 }
 
+/* SAMP-01 */
 static void samp01_temperature_zero(void **state)
 {
     (void)state;
@@ -90,6 +91,7 @@ static void samp01_temperature_zero(void **state)
     assert_int_equal(kept_set(x, 5, DBL_MAX, 0, 1), 31);
 }
 
+/* SAMP-03 */
 static void samp03_top_p_keeps_at_least_one(void **state)
 {
     (void)state;
@@ -101,6 +103,7 @@ static void samp03_top_p_keeps_at_least_one(void **state)
     assert_int_equal(drawn(x, 4, 1, 0, 1e-8, last_u), 0);
 }
 
+/* SAMP-04 */
 static void samp04_the_crossing_token_is_kept(void **state)
 {
     (void)state;
@@ -154,6 +157,7 @@ static int descending(const void *a, const void *b)
     return *p == *q ? 0 : *p > *q ? -1 : 1;
 }
 
+/* SAMP-06 */
 static void samp06_never_an_id_of_probability_zero(void **state)
 {
     (void)state;

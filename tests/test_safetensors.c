@@ -1,7 +1,7 @@
 /* test_safetensors.c -- the reader against hostile files, the writer against an
  * independent reader (Python: struct and json alone).
  *
- * Rows ST-01 to ST-05 of the project's list of known faults are here by name.
+ * The rows of files of tensors in docs/known-faults.md are here by name.
  */
 #include "support.h"
 #include "scratch.h"
@@ -54,8 +54,9 @@ static st_file accepted(const char *header, size_t n)
 #define E(name, dtype, shape, offsets) \
     "\"" name "\":{\"dtype\":\"" dtype "\",\"shape\":" shape ",\"data_offsets\":" offsets "}"
 
-/* --- ST-01 .. ST-05 ----------------------------------------------------- */
+/* --- known faults ------------------------------------------------------- */
 
+/* ST-01 */
 static void st01_duplicate_names(void **state)
 {
     (void)state;
@@ -68,6 +69,7 @@ static void st01_duplicate_names(void **state)
             "duplicate");
 }
 
+/* ST-02 */
 static void st02_ranges_tile_the_data(void **state)
 {
     (void)state;
@@ -101,6 +103,7 @@ static void st02_ranges_tile_the_data(void **state)
     st_close(&f);
 }
 
+/* ST-03 */
 static void st03_header_length(void **state)
 {
     (void)state;
@@ -139,6 +142,7 @@ static void st03_header_length(void **state)
     refused("{\"\xFF\":1}", 0, "expected UTF-8");
 }
 
+/* ST-04 */
 static void st04_shape_times_type(void **state)
 {
     (void)state;
@@ -188,6 +192,7 @@ static void st04_shape_times_type(void **state)
     st_close(&f);
 }
 
+/* ST-05 */
 static void st05_data_at_any_address(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* test_utf8_stream.c -- streams against whole decodes.
  *
  * Oracle: Python's bytes.decode('utf-8', 'replace'), which follows the same
- * rule of maximal subparts.  Row GEN-02 of the known faults.
+ * rule of maximal subparts.
  */
 #include "support.h"
 #include "scratch.h"
@@ -34,6 +34,7 @@ static bytes streamed(const unsigned char *text, size_t n, unsigned cuts)
     return out;
 }
 
+/* GEN-02 */
 static void gen02_by_hand(void **state)
 {
     (void)state;
@@ -65,6 +66,7 @@ static void gen02_by_hand(void **state)
     }
 }
 
+/* GEN-02 */
 static void a_begun_character_waits(void **state)
 {
     (void)state;
