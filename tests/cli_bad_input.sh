@@ -90,7 +90,7 @@ wrong() {                               # CODE PART DESC
 }
 foreign; truncate -s -1 foreign/model.safetensors; wrong 3 model.safetensors "a model cut by one byte"
 foreign; echo '{' > foreign/config.json; wrong 3 config.json "a configuration that is no JSON"
-foreign; sed -i 's/gelu_new/relu/' foreign/config.json; wrong 3 relu "an activation that is not computed"
+foreign; sed -i 's/gelu_new/relu/' foreign/config.json; wrong 3 relu "an activation that is not computed (ACT-01)"
 foreign; sed -i 's/"n_head": 2/"n_head": 3/' foreign/config.json; wrong 3 '' "heads that do not divide"
 foreign; sed -i 's/"n_layer": 2/"n_layer": 3/' foreign/config.json; wrong 3 model.safetensors "a layer that is not there"
 foreign; sed -i 's/"n_embd": 32/"n_embd": 64/' foreign/config.json; wrong 3 model.safetensors "other shapes"

@@ -71,7 +71,7 @@ refuses 2 "--preset huge: expected tiny or default" "a preset that is none" \
     "$vitrine" train --data c.csv --out never --preset huge
 refuses 2 "--isa sse: expected portable" "kernels that are none" \
     "$vitrine" train --data c.csv --out never --isa sse
-refuses 2 "--activation relu: expected gelu_new" "an activation that is not computed" \
+refuses 2 "--activation relu: expected gelu_new" "an activation that is not computed (ACT-01)" \
     "$vitrine" train --data c.csv --out never --activation relu
 refuses 2 "--init zero" "an initialisation that is none" \
     "$vitrine" train --data c.csv --out never --init zero

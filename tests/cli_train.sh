@@ -44,7 +44,7 @@ assert r["tokens_per_s"] > 0 and r["seconds"] > 0 and r["parameters"] > 40000, r
 contains "$err" "step 20/20  loss " "progress on standard error"
 refuses 2 "--seed 7: the run to resume has 42" "another seed" \
     train --data c.csv --steps 20 --out half --resume --seed 7
-refuses 2 "--steps 30: the run to resume has 20" "another length needs a flag" \
+refuses 2 "--steps 30: the run to resume has 20" "another length needs a flag (LR-03)" \
     train --data c.csv --steps 30 --out half --resume
 refuses 2 "--preset default: the run to resume has tiny" "another preset" \
     "$vitrine" train --data c.csv --preset default --out half --resume
@@ -108,6 +108,12 @@ contains "$out" "18 to train on (2 windows)" "two windows"
 contains "$out" "2 tokens hold no window" "no validation, and said"
 exits 0 "--json then" train --data ten.csv --merges 0 --steps 2 --out nj --seq 16 --json
 is "$(key val_loss) $(key bigram_loss)" "None None" "null"
+
+# ---- fewer merges than asked for: no other pair occurs twice (TOK-01) ------
+exits 0 "a corpus of ten digits" train --data ten.csv --merges 44 --steps 1 --out nm --seq 8
+contains "$out" "tokenizer: 0 merges instead of 44: no other pair occurs twice" "says so"
+exits 0 "info" "$vitrine" info nm --json
+is "$(key merges) $(key vocabulary)" "0 257" "and is what it is"
 
 # ---- signals ---------------------------------------------------------------
 # Runs in the background until metrics.jsonl of DIR has a line, then is sent
