@@ -10,8 +10,8 @@
 /* Sentences of a few words, with letters of two bytes. */
 static void write_corpus(void)
 {
-    static const char *const words[] = { "the", "cat", "saw", "a", "caf\xC3\xA9", "hat", "sat",
-                                         "on", "that", "mat", "\xC3\xBC" "ber" };
+    static const char *const words[] = { "the", "cat", "saw", "a", "caf\303\251", "hat", "sat",
+                                         "on", "that", "mat", "\303\274ber" };
     static char text[8000];
     size_t n = 0;
     rng r;
