@@ -142,14 +142,40 @@ static void properties(const ops *o)
     }
 }
 
+/* LOSS-01: whatever an ignored row holds, and whatever comes from above, its
+ * loss is 0 and its gradient keeps its bits. */
+static void ignored_rows(const ops *o)
+{
+    const float bad[] = { NAN, INFINITY, -INFINITY };
+    const int target[3] = { VT_IGNORE, 2, VT_IGNORE };
+    for (int V = 3; V <= 40; V += 37)
+        for (size_t k = 0; k < 3; k++) {
+            float l[120], dl[120], before[120], loss[3], lse[3];
+            const float dloss[3] = { bad[k], 1, bad[(k + 1) % 3] };
+            const size_t cols = (size_t)V, last = 2 * cols;
+            fc_fill(l, 3 * cols, 2);
+            fc_fill(before, 3 * cols, 1);
+            l[1] = bad[k], l[last] = bad[(k + 2) % 3];
+            memcpy(dl, before, sizeof dl);
+            o->crossentropy_forward(NULL, loss, lse, l, target, 1, 3, V);
+            assert_true(loss[0] == 0 && loss[1] > 0 && loss[2] == 0);
+            o->crossentropy_backward(NULL, dl, dloss, lse, l, target, 1, 3, V);
+            FC_SAME(dl, before, cols);
+            FC_SAME(dl + last, before + last, cols);
+            assert_true(isfinite(dl[cols]) && dl[cols + 2] < before[cols + 2]);
+        }
+}
+
 static void against_the_definition(void **state) { (void)state; fc_each_table(sizes); fc_free_teams(); }
 static void known_properties(void **state)       { (void)state; fc_each_table(properties); }
+static void ignored_targets(void **state)        { (void)state; fc_each_table(ignored_rows); }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(against_the_definition),
         cmocka_unit_test(known_properties),
+        cmocka_unit_test(ignored_targets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

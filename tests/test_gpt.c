@@ -321,9 +321,20 @@ static void sizes_are_checked(void **state)
     /* NUM-01: 48 x 1024 rows of 50257 logits do not fit an int, but a size. */
     z = (gpt_config){ .L = 12, .C = 768, .NH = 12, .FF = 3072, .T = 1024, .V = 50257 };
     assert_ok(gpt_config_check(&z, &test_error));
-    assert_true(gpt_acts_bytes_fast(&z, 48, 1024, 1024, false) > 2470232064u * sizeof(float));
-    assert_true(gpt_acts_bytes_fast(&z, 48, 1024, 1024, false) != SIZE_MAX);
+    gpt_config one = z;
+    one.V = 1;
+    const size_t logits = gpt_acts_bytes_fast(&z, 48, 1024, 1024, false)
+                        - gpt_acts_bytes_fast(&one, 48, 1024, 1024, false);
+    assert_true(logits == (2470232064u - 48 * 1024) * sizeof(float));
     assert_true(gpt_acts_bytes_fast(&z, 1 << 20, 1 << 20, 1 << 20, false) == SIZE_MAX);
+    /* 2^30 rows of 2^30, twice a layer: 2^63 bytes and some, or 2^64. */
+    z = (gpt_config){ .L = 1, .C = 1, .NH = 1, .FF = 1 << 30, .T = 1 << 15, .V = 1 };
+    const size_t layer = gpt_acts_bytes_fast(&z, 1 << 15, 1 << 15, 1 << 15, false);
+    assert_true(layer > (size_t)1 << 63 && layer != SIZE_MAX);
+    z.L = 2;
+    assert_true(gpt_acts_bytes_fast(&z, 1 << 15, 1 << 15, 1 << 15, false) == SIZE_MAX);
+    z.FF = 1 << 29;
+    assert_true(gpt_acts_bytes_fast(&z, 1 << 15, 1 << 15, 1 << 15, false) != SIZE_MAX);
 }
 
 /* A published count: GPT-2 small has 124,439,808 parameters. */
