@@ -22,6 +22,11 @@ foreach(path ${programs})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 endforeach()
 
+# For torch_model.py.
+add_executable(dump_definitions tests/dump_definitions.c)
+target_link_libraries(dump_definitions PRIVATE vitrine)
+set_target_properties(dump_definitions PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+
 # The words of simd.h, once for each instruction set, for test_simd.c.
 foreach(isa ${isas})
   add_library(simd_words_${isa} OBJECT tests/simd_words.c)
