@@ -81,6 +81,13 @@ assert (text + "\n").encode() == open("streamed", "rb").read()
 assert "\ufffd" in text'
 done
 
+# On a terminal no control character that the model wrote reaches the terminal.
+script -qec "stty -opost; '$vitrine' generate b --temperature 50 --max-tokens 400" /dev/null </dev/null >.out
+ok "a hot model on a terminal" [ "$(wc -c < .out)" -gt 100 ]
+ok "writes no control characters" sh -c 'tr -d "\n\t" < .out | { ! LC_ALL=C grep -q "[[:cntrl:]]"; }'
+"$vitrine" generate b --temperature 50 --max-tokens 400 > .out
+ok "but does so into a file" sh -c 'tr -d "\n\t" < .out | LC_ALL=C grep -q "[[:cntrl:]]"'
+
 # Any bytes in a prompt.
 bad=$(printf 'a\377\303(\200\360\237\230z')
 exits 0 "a prompt that is no UTF-8" "$vitrine" generate m --prompt "$bad" --max-tokens 0
@@ -190,6 +197,26 @@ exits 0 "check them" "$vitrine" check foreign
 ok "standard output is full" sh -c "'$vitrine' info m > /dev/full; [ \$? -eq 4 ]"
 ok "so for generate" sh -c "'$vitrine' generate m > /dev/full; [ \$? -eq 4 ]"
 ok "and --help" sh -c "'$vitrine' train --help > /dev/full; [ \$? -eq 4 ]"
+
+# ---- the keys are those of docs/command-line.md ------------------------------
+"$vitrine" train --data c.csv --preset tiny --steps 1 --out one --json > json.train 2>/dev/null
+"$vitrine" generate m --json --novelty c.csv > json.generate
+"$vitrine" check small --entries 1 --json > json.check
+"$vitrine" tokenize m --text a --json > json.tokenize
+"$vitrine" info m --json > json.info
+"$vitrine" --version --json > json.--version
+for command in train generate check tokenize info --version; do
+    ok "$command: keys and docs/command-line.md agree" /usr/bin/python3 -c 'import json, re, sys
+command, page = sys.argv[1:]
+part = open(page).read().split("## --json\n")[1].split("\n## ")[0]
+part = next(p for p in part.split("\n\n") if p.startswith("`" + command))
+said = re.findall("`([a-z_0-9]+)`", part.split(":", 1)[1])
+def keys(v):
+    return [k for key, x in v.items() for k in [key] + keys(x)] if isinstance(v, dict) else \
+           keys(v[0]) if isinstance(v, list) and v else []
+have = keys(json.load(open("json." + command)))
+assert set(said) == set(have), set(said) ^ set(have)' $command "$root/docs/command-line.md"
+done
 
 # ---- novelty ---------------------------------------------------------------
 novelty() { "$vitrine" generate "$1" --max-tokens 0 --json --novelty "$2" --prompt "$3"; }

@@ -152,6 +152,16 @@ done
 interrupted INT jsonstop --json
 is "$status $(key interrupted) $(key finished)" "130 True False" "interrupted with --json"
 
+# Before the first step there is nothing to save: it ends at once.
+mkfifo pipe
+"$vitrine" train --data pipe --preset tiny --out early >.out 2>.err </dev/null &
+child=$!
+exec 9>pipe                             # it is reading now
+sleep 0.3; kill -INT $child; wait $child
+is "$? $(cat .err)" "130 vitrine train: interrupted; nothing new was saved" "a signal while it reads"
+exec 9>&-
+ok "makes no folder" test ! -e early
+
 # kill -9 while it saves at every step (CKPT-02)
 first=yes
 for try in 1 2 3; do

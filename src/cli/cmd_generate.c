@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/utf8.h"
 #include "cli/cli.h"
 
 typedef struct generate_args {
@@ -53,6 +54,7 @@ typedef struct job {
     vt_model      *m;
     bytes          prompt;
     bytes          text;            /* of one sample: the prompt, what was written */
+    bool           terminal;        /* standard output is one */
     bool           gone;            /* nobody reads standard output any more */
     vt_status      status;          /* of the sink, which can only stop */
     vt_error       error;
@@ -70,11 +72,29 @@ static void put(job *j, const void *data, size_t n)
         j->status = fail(&j->error, VT_IO, "standard output: %s", strerror(errno));
 }
 
+/* Whole characters that the model wrote.  To a terminal no control characters
+ * go but tab and newline: they could move the cursor, or worse. */
+static void put_written(job *j, const char *text, size_t n)
+{
+    const unsigned char *p = (const unsigned char *)text;
+    if (!j->terminal) {
+        put(j, text, n);
+        return;
+    }
+    for (size_t i = 0, used; i < n; i += used) {
+        uint32_t c = 0;
+        (void)utf8_next(p + i, n - i, &used, &c);
+        const bool control = (c < 32 && c != '\n' && c != '\t') || (c >= 127 && c < 160);
+        if (control) put(j, UTF8_REPLACEMENT, UTF8_REPLACEMENT_LEN);
+        else put(j, p + i, used);
+    }
+}
+
 static bool sink(void *context, int sample, const char *text, size_t n)
 {
     job *j = context;
     (void)sample;
-    put(j, text, n);
+    put_written(j, text, n);
     if (j->status == VT_OK) j->status = bytes_append(&j->text, text, n, &j->error);
     return j->gone || j->status != VT_OK;
 }
@@ -182,7 +202,7 @@ static vt_status read_prompt(job *j, vt_error *err)
 
 static int run(const command *c, int argc, char **argv)
 {
-    job j = { .c = c };
+    job j = { .c = c, .terminal = cli_terminal(stdout) };
     options_read read;
     vt_error err;
     int code;

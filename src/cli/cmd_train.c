@@ -163,16 +163,17 @@ static vt_status read_options(job *j, vt_error *err)
 
 /* ---- signals ------------------------------------------------------------ */
 
-static volatile sig_atomic_t stepping, stop_asked;
+static volatile sig_atomic_t stepping, stop_asked, on_bar;
 
-/* Before the first step nothing was written that could be lost, and a second
- * signal means it: both end at once. */
+/* Before the first step there is nothing to save, and a second signal means it:
+ * both end at once.  Files are replaced by rename: none is left half-written. */
 static void on_signal(int number)
 {
     (void)number;
     if (stop_asked || !stepping) {
         static const char text[] = "\nvitrine train: interrupted; nothing new was saved\n";
-        (void)!write(STDERR_FILENO, text, sizeof text - 1);
+        const size_t skip = on_bar ? 0 : 1;     /* a bar's line has to be ended */
+        (void)!write(STDERR_FILENO, text + skip, sizeof text - 1 - skip);
         _exit(VT_INTERRUPTED);
     }
     stop_asked = 1;
@@ -218,6 +219,7 @@ static void on_start(void *context, const vt_train_start *start)
 {
     job *j = context;
     train_show_start(&j->show, start);
+    on_bar = j->show.terminal;
     stepping = 1;
 }
 
