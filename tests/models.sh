@@ -35,4 +35,8 @@ print(v)' "$1"
 
 is_json() { /usr/bin/python3 -m json.tool .out > /dev/null; }
 
-state() { sha256sum < "$1/state.safetensors" | cut -d' ' -f1; }
+state() {
+    if [ -s "$1/state.safetensors" ]; then sha256sum < "$1/state.safetensors" | cut -d" " -f1
+    else echo "no state in $1"      # equal to no other folder's
+    fi
+}
