@@ -121,8 +121,8 @@ static void samp04_the_crossing_token_is_kept(void **state)
     assert_int_equal(drawn(x, 4, 1, 0, 0.8, last_u), 2);
 }
 
-/* Equal weights are exact: a mass that has reached p is not below it, and a
- * running mass that equals u does not exceed it. */
+/* SAMP-04, SAMP-06: equal weights are exact, so a mass that has reached p is
+ * not below it, and a running mass that equals u does not exceed it. */
 static void thresholds_are_on_the_right_side(void **state)
 {
     (void)state;
