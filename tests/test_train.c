@@ -1,0 +1,173 @@
+/* test_train.c -- vt_train as a library: a run that goes on, its schedule, what
+ * it says.  The command's tests do the same through other processes.
+ */
+#include "support.h"
+#include "scratch.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/io.h"
+#include "vitrine.h"
+
+enum { STEPS = 12, MOST = 64 };
+
+static int make(void **state)
+{
+    char text[6000];
+    size_t n = 0;
+    uint64_t seed = 3;
+    static const char *const words[] = { "the ", "sea ", "was ", "calm ", "and ", "grey, ", "once ", "more.\n" };
+    if (scratch_make(state)) return 1;
+    while (n < sizeof text - 8) {
+        seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        const char *word = words[seed >> 61];
+        memcpy(text + n, word, strlen(word));
+        n += strlen(word);
+    }
+    scratch_file("text.txt", text, n);
+    scratch_file("letters.txt", "abcdefghijklmnopqrstuvwxyz0123456789", 36);
+    return 0;
+}
+
+/* What a run said, step by step. */
+typedef struct said { double loss[MOST], lr[MOST]; size_t n; char notes[2000]; } said;
+
+static bool on_step(void *context, const vt_train_step *step)
+{
+    said *s = context;
+    assert_true(s->n < MOST);
+    s->loss[s->n] = step->loss;
+    s->lr[s->n++] = step->lr;
+    return false;
+}
+
+static void on_note(void *context, const char *line)
+{
+    said *s = context;
+    const size_t used = strlen(s->notes);
+    snprintf(s->notes + used, sizeof s->notes - used, "%s\n", line);
+}
+
+static vt_train_options options(const char *data, const char *out)
+{
+    vt_train_options o;
+    assert_ok(vt_train_preset(&o, "tiny", &test_error));
+    o.data = scratch(data);
+    o.out = scratch(out);
+    o.layers = 1, o.d_model = 16, o.ff = 24, o.context = o.seq = 8, o.batch = 4, o.merges = 20;
+    o.steps = STEPS, o.warmup = 3, o.threads = 1;
+    return o;
+}
+
+static vt_status run(const vt_train_options *o, said *s, vt_train_result *r)
+{
+    const vt_train_events events = { s, on_note, NULL, on_step };
+    *s = (said){ .n = 0 };
+    return vt_train(o, &events, r, &test_error);
+}
+
+static void state_hash(const char *folder, char hash[65])
+{
+    bytes b;
+    char name[64];
+    snprintf(name, sizeof name, "%s/state.safetensors", folder);
+    assert_ok(io_read(&b, scratch(name), SIZE_MAX / 4, &test_error));
+    sha256_hex(hash, b.data, b.len);
+    bytes_free(&b);
+}
+
+/* CKPT-01: stopped at every step once, then resumed: the losses and the files of
+ * the run that was not. */
+static void a_resumed_run_is_the_uninterrupted_one(void **state)
+{
+    (void)state;
+    said whole, first, rest;
+    vt_train_result want, r;
+    vt_train_options o = options("text.txt", "whole");
+    assert_ok(run(&o, &whole, &want));
+    assert_true(want.finished && whole.n == STEPS && whole.loss[STEPS - 1] < whole.loss[0]);
+    for (int stop = 1; stop < STEPS; stop++) {
+        char out[16], hash[65];
+        snprintf(out, sizeof out, "part%d", stop);
+        o = options("text.txt", out);
+        o.stop_at = stop;
+        assert_ok(run(&o, &first, &r));
+        assert_true(!r.finished && r.step == stop);
+        o.stop_at = 0;
+        o.resume = true;
+        assert_ok(run(&o, &rest, &r));
+        assert_true(r.finished && r.steps == STEPS);
+        assert_int_equal(first.n + rest.n, STEPS);
+        assert_memory_equal(first.loss, whole.loss, first.n * sizeof(double));
+        assert_memory_equal(rest.loss, whole.loss + stop, rest.n * sizeof(double));
+        assert_memory_equal(rest.lr, whole.lr + stop, rest.n * sizeof(double));
+        assert_string_equal(r.state_sha256, want.state_sha256);
+        assert_string_equal(r.model_sha256, want.model_sha256);
+        state_hash(out, hash);
+        assert_string_equal(hash, want.state_sha256);
+    }
+}
+
+/* LR-03: the length of the schedule is the stored one, whatever the caller's
+ * epochs would make; another is meant only with `reschedule`. */
+static void the_schedule_keeps_its_length(void **state)
+{
+    (void)state;
+    said s, whole;
+    vt_train_result r, want;
+    char before[65], after[65];
+    vt_train_options o = options("text.txt", "kept");
+    assert_ok(run(&o, &whole, &want));
+    o = options("text.txt", "length");
+    o.stop_at = 4;
+    assert_ok(run(&o, &s, &r));
+    state_hash("length", before);
+
+    o.stop_at = 0;
+    o.resume = true;
+    o.steps = STEPS + 8;
+    assert_int_equal(run(&o, &s, &r), VT_USAGE);
+    assert_contains(test_error.text, "--steps 20: the run to resume has 12");
+    assert_int_equal(s.n, 0);
+    state_hash("length", after);
+    assert_string_equal(after, before);
+
+    o.steps = 0;                            /* not said: the stored */
+    o.epochs = 3;
+    assert_ok(run(&o, &s, &r));
+    assert_int_equal(r.steps, STEPS);
+    assert_int_equal(s.n, STEPS - 4);
+    assert_string_equal(r.state_sha256, want.state_sha256);
+
+    o.steps = STEPS + 8;
+    o.reschedule = true;
+    assert_ok(run(&o, &s, &r));
+    assert_int_equal(r.steps, STEPS + 8);
+    assert_int_equal(s.n, 8);
+    for (size_t i = 1; i < s.n; i++) assert_true(s.lr[i] < s.lr[i - 1]);
+}
+
+/* TOK-01: fewer merges than asked for are said. */
+static void missing_merges_are_said(void **state)
+{
+    (void)state;
+    said s;
+    vt_train_result r;
+    vt_train_options o = options("letters.txt", "letters");
+    o.merges = 44;
+    assert_ok(run(&o, &s, &r));
+    assert_contains(s.notes, "tokenizer: 0 merges instead of 44: no other pair occurs twice\n");
+    o = options("text.txt", "words");
+    assert_ok(run(&o, &s, &r));
+    assert_null(strstr(s.notes, "instead of"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_resumed_run_is_the_uninterrupted_one),
+        cmocka_unit_test(the_schedule_keeps_its_length),
+        cmocka_unit_test(missing_merges_are_said),
+    };
+    return cmocka_run_group_tests(tests, make, scratch_remove);
+}
