@@ -53,6 +53,41 @@ static void gradients_of_a_tied_model(void **state)
     every_gradient(&z, 2, 4);
 }
 
+/* LOSS-04, OPT-04: backward adds to the gradients of earlier batches, in a tied
+ * head's part of wte too. */
+static void backward_adds(void **state)
+{
+    (void)state;
+    for (int tied = 0; tied < 2; tied++) {
+        gpt_config z = small;
+        z.tied = tied;
+        model_case c;
+        model_case_make(&c, &z, 2, 4, 7);
+        double *once = malloc(c.count * sizeof *once), *twice = malloc(c.count * sizeof *twice);
+        double *head = malloc((size_t)(z.C * z.V) * sizeof *head), largest = 0;
+        const size_t bytes = gpt_acts_bytes_f64(&z, 2, 4, 4, true);
+        void *memory = aligned_alloc(64, (bytes + 63) / 64 * 64);
+        assert_true(once && twice && head && memory);
+        const gpt_model_f64 m = { .z = z, .params = c.params, .head = head };
+        gpt_acts_f64 a;
+        model_case_f64(&c, once);
+        memcpy(twice, once, c.count * sizeof *once);
+        gpt_acts_place_f64(&a, memory, &z, 2, 4, 4, true);
+        gpt_prepare_f64(&m);
+        gpt_forward_f64(&m, &a, c.tokens, NULL, 2, 4);
+        gpt_loss_f64(&m, &a, c.targets, 1, 2, 4);
+        gpt_backward_f64(&m, &a, twice, c.tokens, c.targets, c.dloss, 2, 4);
+        for (size_t i = 0; i < c.count; i++) if (fabs(once[i]) > largest) largest = fabs(once[i]);
+        for (size_t i = 0; i < c.count; i++)
+            assert_near_at(twice[i], 2 * once[i], 64 * 2.3e-16 * largest, "gradient", i);
+        free(memory);
+        free(head);
+        free(twice);
+        free(once);
+        model_case_free(&c);
+    }
+}
+
 /* ATT-04: prefill, then one at a time and in chunks, equals the full forward. */
 static void cached_forward_equals_the_full_one(void **state)
 {
@@ -408,6 +443,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gradients_equal_complex_step),
         cmocka_unit_test(gradients_of_a_tied_model),
+        cmocka_unit_test(backward_adds),
         cmocka_unit_test(cached_forward_equals_the_full_one),
         cmocka_unit_test(the_fast_wiring_caches_and_is_causal),
         cmocka_unit_test(earlier_logits_have_no_later_derivative),
