@@ -88,6 +88,23 @@ ok "writes no control characters" sh -c 'tr -d "\n\t" < .out | { ! LC_ALL=C grep
 "$vitrine" generate b --temperature 50 --max-tokens 400 > .out
 ok "but does so into a file" sh -c 'tr -d "\n\t" < .out | LC_ALL=C grep -q "[[:cntrl:]]"'
 
+# A length that ends inside a character, also of a sample that another follows:
+# one replacement character, streamed and whole (GEN-02).
+awk 'BEGIN { print "text"
+    for (row = 0; row < 40; row++) { for (i = 0; i < 60; i++) printf "\303\251"; print "" } }' > e.csv
+train --data e.csv --steps 60 --seed 42 --merges 0 --lr 0.01 --out e > .out || exit 1
+e=$(printf '\303\251') mark=$(printf '\357\277\275')
+accents() { "$vitrine" generate e --prompt "$e" --temperature 0 --max-tokens "$@"; }
+for row in "1:$mark" "2:$e" "3:$e$mark" "4:$e$e"; do
+    exits 0 "${row%%:*} bytes of two-byte characters" accents "${row%%:*}" --samples 2
+    is "$out" "$e${row#*:}
+
+----
+$e${row#*:}" "  stream as they decode"
+    exits 0 "  --json" accents "${row%%:*}" --json
+    is "$(key samples.0.text)" "${row#*:}" "  is the same text"
+done
+
 # Any bytes in a prompt.
 bad=$(printf 'a\377\303(\200\360\237\230z')
 exits 0 "a prompt that is no UTF-8" "$vitrine" generate m --prompt "$bad" --max-tokens 0
