@@ -168,9 +168,11 @@ static vt_status begin(run *r, vt_error *err)
     r->o.steps = r->t.o.steps;
     r->record.settings = r->t.o;
     if (o->resume) {
-        if (r->old.count != r->t.count)
-            return fail(err, VT_BAD_INPUT, "%s: has %zu parameters, this model %zu", r->old.path,
-                        r->old.count, r->t.count);
+        const gpt_config *a = &r->old.z, *b = &r->z;
+        if (a->L != b->L || a->C != b->C || a->NH != b->NH || a->FF != b->FF || a->T != b->T ||
+            a->V != b->V || a->tied != b->tied)
+            return fail(err, VT_BAD_INPUT, "%s: its sizes are not those of its settings and "
+                        "tokenizer", r->old.path);
         memcpy(r->t.w, r->old.params, r->t.count * sizeof *r->t.w);
         if ((s = checkpoint_moments(&r->old, r->t.m, r->t.v, err))) return s;
         r->t.step = r->record.step;

@@ -13,6 +13,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/cpu.h"
 #include "base/rng.h"
 
 #define STEP 1e-30
@@ -48,6 +49,17 @@ typedef struct complex_model {
                                    there on, activations are not those of p */
 } complex_model;
 
+/* Of one worker's model; SIZE_MAX where that overflows. */
+static size_t complex_model_bytes(const gradcheck_case *c)
+{
+    const size_t n = gpt_parameter_count(c->z), head = (size_t)c->z->C * (size_t)c->z->V;
+    size_t total = gpt_acts_bytes_c128(c->z, c->B, c->T, c->T, false), scalars;
+    if (!size_mul(n + head, sizeof(double _Complex), &scalars) ||
+        !size_add(total, scalars, &total))
+        return SIZE_MAX;
+    return total;
+}
+
 static vt_status complex_model_new(complex_model *x, const work *w, vt_error *err)
 {
     const gradcheck_case *c = w->c;
@@ -60,8 +72,7 @@ static vt_status complex_model_new(complex_model *x, const work *w, vt_error *er
     x->params = malloc(n * size);
     x->head = malloc(head * size);
     if (!x->memory || !x->params || !x->head)
-        return fail_memory(err, acts == SIZE_MAX ? acts : acts + (n + head) * size,
-                           "the complex model");
+        return fail_memory(err, complex_model_bytes(c), "the complex model");
     for (size_t i = 0; i < n; i++) x->params[i] = (double)c->params[i];
     x->moved = z->L;
     x->m = (gpt_model_c128){ .z = *z, .params = x->params, .head = x->head };
@@ -486,7 +497,12 @@ static vt_status verdict(const work *w, vt_check_report *report, vt_error *err)
 
 static vt_status make_workers(work *w, vt_error *err)
 {
+    /* as many as fit half the memory: a large model is proven by fewer */
+    const size_t memory = cpu_memory(), each = complex_model_bytes(w->c);
     w->nworkers = w->c->threads;
+    while (w->nworkers > 1 && memory > 0 && each > memory / 2 / (size_t)w->nworkers)
+        w->nworkers--;
+    if (memory > 0 && each > memory) return fail_memory(err, each, "the complex model");
     w->workers = calloc((size_t)w->nworkers, sizeof *w->workers);
     if (!w->workers) return fail_memory(err, 0, "the complex models");
     for (int i = 0; i < w->nworkers; i++) {
@@ -511,7 +527,7 @@ static vt_status prove(work *w, const vt_check_options *o, vt_check_report *repo
         s = fail_memory(err, count * 32, "the entries to compare");
         goto done;
     }
-    if ((s = make_workers(w, err)) || (s = team_new(&crew, c->threads, 64, 64, err))) goto done;
+    if ((s = make_workers(w, err)) || (s = team_new(&crew, w->nworkers, 64, 64, err))) goto done;
     direction(w, o, report);
     choose_all(w, o, report->rows, room, taken);
     team_run(crew, w->nprobes, run_probe, w);
