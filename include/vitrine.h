@@ -224,7 +224,7 @@ typedef struct vt_generate_options {
                                        depend on the seed and this number */
 } vt_generate_options;
 
-/* max_tokens 50, temperature 0.8, top_k 0, top_p 0.9, seed 42, 1 sample (0). */
+/* max_tokens 50, temperature 0.7, top_k 0, top_p 0.8, seed 42, 1 sample (0). */
 void vt_generate_defaults(vt_generate_options *o);
 
 /* Whole characters of the continuation as they are decided (the prompt is not

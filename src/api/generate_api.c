@@ -9,7 +9,7 @@
 
 void vt_generate_defaults(vt_generate_options *o)
 {
-    *o = (vt_generate_options){ .max_tokens = 50, .temperature = 0.8, .top_p = 0.9, .seed = 42,
+    *o = (vt_generate_options){ .max_tokens = 50, .temperature = 0.7, .top_p = 0.8, .seed = 42,
                                 .samples = 1 };
 }
 
