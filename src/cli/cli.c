@@ -109,9 +109,11 @@ void cli_field_measured(js_writer *w, const char *key, double value)
 
 vt_status cli_flush(vt_error *err)
 {
+    errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout)) return VT_OK;
     if (errno == EPIPE) return VT_OK;
-    return fail(err, VT_IO, "standard output: %s", strerror(errno));
+    return fail(err, VT_IO, "standard output: %s",
+                errno ? strerror(errno) : "not all could be written");
 }
 
 vt_status cli_quote(bytes *out, const char *word, vt_error *err)

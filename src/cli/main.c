@@ -1,6 +1,9 @@
 /* main.c -- the command `vitrine`: which command is meant, --help, --version. */
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
 #include "base/cpu.h"
 #include "cli/cli.h"
 
@@ -98,8 +101,22 @@ static int help(int argc, char **argv)
     return done();
 }
 
+/* A file that is opened must not get the number of a standard stream that the
+ * caller closed: what is printed would go into it.  /dev/null holds the number,
+ * opened the other way round, so that reading and writing fail as before. */
+static vt_status hold_standard_streams(void)
+{
+    for (int file = STDIN_FILENO; file <= STDERR_FILENO; file++) {
+        if (fcntl(file, F_GETFD) >= 0 || errno != EBADF) continue;
+        if (open("/dev/null", file == STDIN_FILENO ? O_WRONLY : O_RDONLY) != file)
+            return VT_IO;               /* nowhere to say why */
+    }
+    return VT_OK;
+}
+
 int main(int argc, char **argv)
 {
+    if (hold_standard_streams()) return VT_IO;
     /* A write says EPIPE or EFBIG: training saves, and errors are told. */
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
