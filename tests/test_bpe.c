@@ -288,14 +288,11 @@ static void test_ties_and_order(void **unused)
     bpe_free(x);
     bpe_free(y);
     /* One left token: the right one decides, wherever it stands. */
-    const bpe_text right = text_of("ac1ac2ab3ab"), swapped = text_of("ab1ab2ac3ac");
-    x = train(&right, 1, 10, 0), y = train(&swapped, 1, 10, 0);
-    same_merges(x, y);
-    assert_int_equal(bpe_merges(x), 2);
-    check_piece(x, 256, "ab");
-    check_piece(x, 257, "ac");
+    const bpe_text right = text_of("ai1ag2ae3ac4ab5ad6af7ah8ai1ag2ae3ac4ab5ad6af7ah");
+    x = train(&right, 1, 10, 0);
+    assert_int_equal(bpe_merges(x), 8);
+    for (int i = 0; i < 8; i++) check_piece(x, 256 + i, ((char[]){ 'a', (char)('b' + i), 0 }));
     bpe_free(x);
-    bpe_free(y);
     /* A token comes before its continuations: after "ab" (3), (ab,x) and (a,y) have
      * 2, and "a" is smaller than "ab", though "abx" is smaller than "ay".  Digits
      * keep the words apart. */

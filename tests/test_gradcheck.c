@@ -217,16 +217,26 @@ static void the_direction_finds_what_no_entry_shows(void **state)
     subject_free(&s);
 }
 
+/* ATT-09: also where a few entries stand for all, the one named is the one. */
 static void a_wrong_tensor_is_found(void **state)
 {
     (void)state;
     subject s;
     vt_check_report report;
+    size_t index;
     subject_make(&s, &small, 2, 4, 0.5, 5);
-    const gpt_tensor *t = named(&s, "h.0.qkvw", NULL);      /* scaled by 1 + 1e-6 */
+    const gpt_tensor *t = named(&s, "h.0.qkvw", &index);    /* scaled by 1 + 1e-6 */
     for (size_t i = 0; i < t->count; i++) s.g.hand[t->offset + i] *= 1 + 1e-6;
     assert_int_equal(judge(&s, &every, &report), VT_CHECK_FAILED);
     only_fails(&report, "h.0.qkvw");
+    vt_check_free(&report);
+    const vt_check_options few = { .entries = 5, .seed = 42 };
+    assert_int_equal(judge(&s, &few, &report), VT_CHECK_FAILED);
+    only_fails(&report, "h.0.qkvw");
+    const vt_check_row *row = &report.rows[index];
+    assert_int_equal(row->compared, 5);
+    assert_true(row->worst_entry < t->count);
+    assert_true(row->found == s.g.hand[t->offset + row->worst_entry]);
     vt_check_free(&report);
     for (size_t i = 0; i < t->count; i++) s.g.hand[t->offset + i] /= 1 + 1e-6;
 
