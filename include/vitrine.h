@@ -6,7 +6,8 @@
  *     vt_check       proves the gradients of a model by complex step
  *     vt_tokenize    text to token ids; vt_piece: an id's bytes
  *     vt_info        what a checkpoint is; vt_verify: that its files belong together
- *     vt_novelty     how much of a text is copied from the training text
+ *     vt_novelty     how much of a text is copied from the training text, which
+ *                    vt_training_text_open reads
  *
  * Link with libvitrine.a, jansson, libmd, zlib, pthread and libm.
  *
@@ -239,6 +240,18 @@ VT_MUST_CHECK vt_status vt_generate(vt_model *m, const vt_generate_options *o,
                                     vt_text_sink *sink, void *context,
                                     size_t *tokens, vt_error *err);
 
+/* The documents that a model learnt from, read again. */
+typedef struct vt_training_text vt_training_text;
+
+/* Of the file `data` (and `column`, as in training); what validates is left out.
+ * VT_BAD_INPUT where the file or the column is not the one it was trained on: its
+ * tokens are compared; or where the model does not say which (a foreign
+ * checkpoint). */
+VT_MUST_CHECK vt_status vt_training_text_open(vt_training_text **out, const vt_model *m,
+                                              const char *data, const char *column,
+                                              vt_error *err);
+void vt_training_text_close(vt_training_text *t);       /* also NULL */
+
 /* How much of a text is the training text. */
 typedef struct vt_novelty_report {
     size_t words, known;            /* words of the text; those that occur there */
@@ -247,13 +260,8 @@ typedef struct vt_novelty_report {
     size_t run_start, run_length;   /* that run: bytes of the text */
 } vt_novelty_report;
 
-/* Compares n bytes of text with the documents of the file `data` (and `column`,
- * as in training) that the model learnt from; validation documents are left
- * out.  VT_BAD_INPUT where the file is not the one it was trained on, or the
- * model does not say which (a foreign checkpoint). */
-VT_MUST_CHECK vt_status vt_novelty(const vt_model *m, const char *data, const char *column,
-                                   const void *text, size_t n, vt_novelty_report *out,
-                                   vt_error *err);
+VT_MUST_CHECK vt_status vt_novelty(const vt_training_text *t, const void *text, size_t n,
+                                   vt_novelty_report *out, vt_error *err);
 
 /* ---- proof ------------------------------------------------------------- */
 

@@ -31,9 +31,9 @@ exits 0 "no prompt" "$vitrine" generate m --max-tokens 5 --json
 is "$(key prompt_tokens) $(key prompt)" "0 " "starts from nothing"
 ok "and says something" [ "$(key samples.0.tokens)" -ge 1 ]
 printf 'She was' > prompt
-exits 0 "--prompt-file" "$vitrine" generate m --prompt-file prompt --seed 42
+exits 0 "--prompt-file" "$vitrine" generate m --prompt-file prompt --seed 42 --temperature 0.8 --top-p 0.9
 is "$out" "$first" "is --prompt"
-ok "--prompt-file -" sh -c "'$vitrine' generate m --prompt-file - --seed 42 < prompt > piped"
+ok "--prompt-file -" sh -c "'$vitrine' generate m --prompt-file - --seed 42 --temperature 0.8 --top-p 0.9 < prompt > piped"
 is "$(cat piped)" "$first" "is --prompt"
 refuses 4 "no-file" "a prompt file that is not there" "$vitrine" generate m --prompt-file no-file
 exits 0 "greedy" "$vitrine" generate m --prompt "She" --temperature 0 --seed 1
@@ -50,7 +50,7 @@ is "$(wc -c < .out) $(cat .err)" "3 " "generate | head is quiet"
 # The window's edge (GEN-01): with byte tokens the window is 16 bytes.  Beyond
 # it the next tokens are those of a fresh run on the last 16.
 text="and she had been"
-byte() { "$vitrine" generate b --max-tokens 20 --seed 5 --json --prompt "$1"; }
+byte() { "$vitrine" generate b --max-tokens 20 --temperature 0.8 --top-p 0.9 --seed 5 --json --prompt "$1"; }
 exits 0 "a prompt of the window" byte "$text"
 window=$(key samples.0.text)
 is "$(key prompt_tokens) $(key samples.0.tokens)" "16 20" "16 tokens, 20 drawn"
@@ -252,6 +252,25 @@ is "$(key samples.0.novelty.longest_run)/$(key samples.0.novelty.run)" "21/ two 
 is "$(key samples.0.novelty.known_share)" 0.6666666666666666 "four of six words"
 refuses 3 "expected the file that the model was trained on" "another text" novelty ten c.csv "aaa"
 refuses 3 "does not say what text" "a foreign model" novelty foreign c.csv "aaa"
-refuses 3 'no column "body"' "another column" "$vitrine" generate ten --max-tokens 0 --json \
+refuses 3 'no column "body"' "a column that is not there" "$vitrine" generate ten --max-tokens 0 \
     --novelty ten.csv --column body
+exits 0 "a text without a word" novelty ten ten.csv "12 + 3"
+is "$(key samples.0.novelty.words) $(key samples.0.novelty.known_share)" "0 None" "has no share of words"
+exits 0 "for people" "$vitrine" generate ten --max-tokens 0 --prompt "12 + 3" --novelty ten.csv
+contains "$err" "novelty: the text has no words; longest run copied from it: 1 characters" "says so"
+# Two columns of as many texts: the words of the other are not what it learnt.
+{ echo text,other; for word in aaa bbb ccc ddd eee fff ggg hhh iii jjj; do
+      echo "$word one two three four five six,zzz $word seven eight nine ten eleven"; done; } > two.csv
+train --data two.csv --column other --steps 2 --out two > .out || exit 1
+by() { "$vitrine" generate "$1" --max-tokens 0 --json --prompt "$2" --novelty two.csv --column "$3"; }
+exits 0 "the column that it learnt from" by two "zzz seven" other
+is "$(key samples.0.novelty.known_words)" 2 "is known"
+refuses 3 "two.csv: expected the column that the model was trained on" "another column" \
+    by two "zzz seven" text
+# Two of three rows: 90 % of *their* bytes are learnt from.
+{ echo text; echo "aaa bbb ccc ddd eee fff ggg hhh iii jjj kkk lll mmm nnn ooo ppp qqq rrr sss ttt"
+  echo "uuu vvv www xxx"; awk 'BEGIN { for (i = 0; i < 99; i++) printf "long "; print "" }'; } > three.csv
+train --data three.csv --max-rows 2 --steps 2 --seq 8 --out rows > .out || exit 1
+exits 0 "--max-rows" novelty rows three.csv "aaa uuu xxx long"
+is "$(key samples.0.novelty.known_words)" 2 "aaa and uuu: what was not read, or validates, is not known"
 finish

@@ -1,9 +1,12 @@
-/* novelty_api.c -- vt_novelty: a text against what a model learnt from.
+/* novelty_api.c -- a text against what a model learnt from.
  *
- * The training documents are found again as training found them: the same file
- * (its sha256 is in the checkpoint), as many documents as were read (--max-rows
- * takes the first ones), the same split by the model's seed.
+ * The training documents are found again as training found them: the same file,
+ * as many documents as were read (--max-rows takes the first ones), the same
+ * split by the model's seed.  That they are the same is not taken on trust: they
+ * are encoded with the model's tokenizer, and the tokens must have the sha256
+ * that the checkpoint gives.
  */
+#include <stdlib.h>
 #include <string.h>
 #include "api/model.h"
 #include "data/corpus.h"
@@ -12,12 +15,17 @@
 #include "provenance/manifest.h"
 #include "vitrine.h"
 
+struct vt_training_text {
+    corpus        all;
+    dataset_split split;
+};
+
 vt_status vt_verify(const char *folder, vt_error *err)
 {
     return manifest_verify(folder, err);
 }
 
-static vt_status same_corpus(const vt_model *m, const char *data, const corpus *c, vt_error *err)
+static vt_status same_file(const vt_model *m, const char *data, const corpus *c, vt_error *err)
 {
     const run_record *r = &m->record;
     if (strcmp(c->sha256, r->corpus_sha256) != 0)
@@ -29,30 +37,73 @@ static vt_status same_corpus(const vt_model *m, const char *data, const corpus *
     return VT_OK;
 }
 
-vt_status vt_novelty(const vt_model *m, const char *data, const char *column, const void *text,
-                     size_t n, vt_novelty_report *out, vt_error *err)
+/* The first `count` documents. */
+static void keep_documents(corpus *c, size_t count)
+{
+    c->count = count;
+    c->bytes = 0;
+    for (size_t i = 0; i < count; i++) c->bytes += c->docs[i].len;
+}
+
+static vt_status same_tokens(const vt_model *m, const char *data, const vt_training_text *t,
+                             vt_error *err)
+{
+    dataset d = { .block = NULL };
+    team *crew = NULL;
+    char hash[65];
+    vt_status s = team_new(&crew, m->threads, 64, 64, err);
+    if (s == VT_OK) s = dataset_encode(&d, &t->all, &t->split, m->tokenizer, crew, err);
+    if (s == VT_OK) {
+        sha256_hex(hash, d.block, (d.ntrain + d.nvalid) * sizeof *d.block);
+        if (strcmp(hash, m->record.tokens_sha256) != 0)
+            s = fail(err, VT_BAD_INPUT, "%s: expected the column that the model was trained on: "
+                     "the texts of this one make other tokens (--column)", data);
+    }
+    dataset_free(&d);
+    team_free(crew);
+    return s;
+}
+
+vt_status vt_training_text_open(vt_training_text **out, const vt_model *m, const char *data,
+                                const char *column, vt_error *err)
 {
     const corpus_options how = { .column = column };
-    const slice asked = { text, n };
-    corpus c = { .docs = NULL };
-    dataset_split split = { .train = NULL };
-    novelty found;
-    vt_status s;
-    *out = (vt_novelty_report){ .share = 0 };
+    *out = NULL;
     if (!m->c.has_state)
         return fail(err, VT_BAD_INPUT, "%s: does not say what text it was trained on", m->c.path);
-    if ((s = corpus_load(&c, data, &how, err)) || (s = same_corpus(m, data, &c, err))) goto done;
-    c.count = m->record.documents;
-    if ((s = dataset_split_new(&split, &c, m->record.settings.seed, err)) ||
-        (s = novelty_measure(&found, asked, split.train, split.ntrain, err)))
-        goto done;
+    vt_training_text *t = calloc(1, sizeof *t);
+    if (!t) return fail_memory(err, sizeof *t, "a training text");
+    vt_status s = corpus_load(&t->all, data, &how, err);
+    if (s == VT_OK && (s = same_file(m, data, &t->all, err)) == VT_OK) {
+        keep_documents(&t->all, m->record.documents);
+        if ((s = dataset_split_new(&t->split, &t->all, m->record.settings.seed, err)) == VT_OK)
+            s = same_tokens(m, data, t, err);
+    }
+    if (s) vt_training_text_close(t);
+    else *out = t;
+    return s;
+}
+
+void vt_training_text_close(vt_training_text *t)
+{
+    if (!t) return;
+    dataset_split_free(&t->split);
+    corpus_free(&t->all);
+    free(t);
+}
+
+vt_status vt_novelty(const vt_training_text *t, const void *text, size_t n,
+                     vt_novelty_report *out, vt_error *err)
+{
+    const slice asked = { text, n };
+    novelty found;
+    *out = (vt_novelty_report){ .share = 0 };
+    const vt_status s = novelty_measure(&found, asked, t->split.train, t->split.ntrain, err);
+    if (s) return s;
     *out = (vt_novelty_report){
         .words = found.words, .known = found.known, .share = found.share,
         .longest = found.longest, .run_length = found.run.len,
         .run_start = found.run.len ? (size_t)(found.run.data - asked.data) : 0,
     };
-done:
-    dataset_split_free(&split);
-    corpus_free(&c);
-    return s;
+    return VT_OK;
 }

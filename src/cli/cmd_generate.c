@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/utf8.h"
@@ -52,6 +53,7 @@ typedef struct job {
     const command *c;
     generate_args  a;
     vt_model      *m;
+    vt_training_text *learnt;       /* of --novelty */
     bytes          prompt;
     bytes          text;            /* of one sample: the prompt, what was written */
     bool           terminal;        /* standard output is one */
@@ -107,15 +109,17 @@ static void show_novelty(const job *j, const vt_novelty_report *r, js_writer *w)
         js_open_object(w);
         js_field_uint(w, "words", r->words);
         js_field_uint(w, "known_words", r->known);
-        js_field_number(w, "known_share", r->share);
+        cli_field_measured(w, "known_share", r->words ? r->share : (double)NAN);
         js_field_uint(w, "longest_run", r->longest);
         js_key(w, "run");
         js_text(w, run, r->run_length);
         js_close_object(w);
         return;
     }
-    fprintf(stderr, "novelty: %zu of %zu words (%.1f %%) occur in the training text; longest run "
-            "copied from it: %zu characters\n", r->known, r->words, 100 * r->share, r->longest);
+    if (r->words == 0) fprintf(stderr, "novelty: the text has no words; longest run ");
+    else fprintf(stderr, "novelty: %zu of %zu words (%.1f %%) occur in the training text; longest "
+                 "run ", r->known, r->words, 100 * r->share);
+    fprintf(stderr, "copied from it: %zu characters\n", r->longest);
 }
 
 static vt_status one_sample(job *j, int number, vt_error *err)
@@ -146,9 +150,8 @@ static vt_status one_sample(job *j, int number, vt_error *err)
         js_text(w, j->text.data + j->prompt.len, j->text.len - j->prompt.len);
         js_field_uint(w, "tokens", tokens);
     }
-    if (j->a.novelty) {
-        s = vt_novelty(j->m, j->a.novelty, j->a.column, j->text.data, j->text.len, &novelty, err);
-        if (s) return s;
+    if (j->learnt) {
+        if ((s = vt_novelty(j->learnt, j->text.data, j->text.len, &novelty, err))) return s;
         show_novelty(j, &novelty, w);
     }
     if (w) js_close_object(w);
@@ -179,6 +182,9 @@ static vt_status speak(job *j, vt_error *err)
     size_t count = 0;
     vt_status s = vt_tokenize(j->m, j->prompt.data, j->prompt.len, &ids, &count, err);
     free(ids);
+    /* Before a word is printed: it may not be what it should be. */
+    if (s == VT_OK && j->a.novelty)
+        s = vt_training_text_open(&j->learnt, j->m, j->a.novelty, j->a.column, err);
     if (s) return s;
     if (j->a.json) json_head(j, count);
     for (int i = 0; i < j->a.o.samples && !j->gone; i++) {
@@ -216,6 +222,7 @@ static int run(const command *c, int argc, char **argv)
         (s = vt_model_open(&j.m, folder, j.a.threads, j.a.isa, &err)) == VT_OK)
         s = speak(&j, &err);
     if (s) cli_error(c, s, &err);
+    vt_training_text_close(j.learnt);
     vt_model_close(j.m);
     bytes_free(&j.prompt);
     bytes_free(&j.text);
