@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 #include <errno.h>
 #include <math.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -107,11 +108,19 @@ void cli_field_measured(js_writer *w, const char *key, double value)
     else js_field_number(w, key, value);
 }
 
+/* A write that failed earlier left its mark on the stream, not its reason; a
+ * pipe that nobody reads still says so. */
+static bool reader_has_gone(void)
+{
+    struct pollfd out = { .fd = fileno(stdout) };
+    return poll(&out, 1, 0) > 0 && (out.revents & POLLERR) && !(out.revents & POLLNVAL);
+}
+
 vt_status cli_flush(vt_error *err)
 {
     errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout)) return VT_OK;
-    if (errno == EPIPE) return VT_OK;
+    if (errno == EPIPE || reader_has_gone()) return VT_OK;
     return fail(err, VT_IO, "standard output: %s",
                 errno ? strerror(errno) : "not all could be written");
 }
