@@ -39,6 +39,15 @@ bad 2 'a plain text has no rows' "rows of a plain text" --data short.txt --max-r
 printf 'text,id\na,1\nb\n' > ragged.csv
 bad 3 'ragged.csv: line 3' "a record with too few fields" --data ragged.csv
 
+# What never ends is not read until memory does.
+bad 5 '/dev/zero: the file is longer than the 268435456 bytes' "an endless text" --data /dev/zero
+refuses 5 '/dev/zero: the file is longer than the 67108864 bytes' "an endless prompt" \
+    "$vitrine" generate m --prompt-file /dev/zero
+refuses 5 'standard input: longer than the 67108864 bytes' "an endless standard input" \
+    sh -c "'$vitrine' tokenize m - < /dev/zero"
+refuses 5 'standard input: longer than the 67108864 bytes' "for a prompt" \
+    sh -c "'$vitrine' generate m --prompt-file - < /dev/zero"
+
 # ---- sizes -----------------------------------------------------------------
 bad 2 '--heads 3 does not divide --d-model 32' "heads that do not divide" --data c.csv --heads 3
 bad 2 '--seq 33: expected at most --context 32' "a window beyond the positions" --data c.csv --seq 33

@@ -123,7 +123,9 @@ vt_status io_read(bytes *out, const char *path, size_t limit, vt_error *err)
     } else {
         /* One byte more than the file's length: the read that ends it needs
          * no growth. */
-        const size_t expected = S_ISREG(info.st_mode) ? (size_t)info.st_size + 1 : 65536;
+        const bool regular = S_ISREG(info.st_mode);
+        const size_t expected = regular ? (size_t)info.st_size + 1 : 65536;
+        if (!regular && limit > IO_STREAM_MOST) limit = IO_STREAM_MOST;
         status = read_all(out, file, expected, path, limit, err);
     }
     (void)close(file);

@@ -22,8 +22,10 @@ VT_PRINTF(3, 4) VT_MUST_CHECK
 vt_status bytes_printf(bytes *b, vt_error *err, const char *format, ...);
 
 /* Reads a regular file (or a pipe) whole into *out, which is overwritten (free
- * it; zeroed on failure).  `limit` is the most bytes it may have: VT_TOO_LARGE
- * beyond; all else is VT_IO: missing, unreadable, a folder. */
+ * it; zeroed on failure).  `limit` is the most bytes it may have, and what is no
+ * regular file, and may never end, at most IO_STREAM_MOST: VT_TOO_LARGE beyond;
+ * all else is VT_IO: missing, unreadable, a folder. */
+#define IO_STREAM_MOST ((size_t)1 << 28)
 VT_MUST_CHECK vt_status io_read(bytes *out, const char *path, size_t limit, vt_error *err);
 /* VT_IO where it fails, also where a folder or a device is at `path`. */
 VT_MUST_CHECK vt_status io_replace(const char *path, const void *data, size_t n, vt_error *err);

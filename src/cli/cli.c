@@ -72,6 +72,8 @@ const char *cli_color(FILE *f, const char *code)
     return code;
 }
 
+static const size_t most_text = (size_t)64 << 20;
+
 static vt_status read_stdin(bytes *out, vt_error *err)
 {
     unsigned char block[65536];
@@ -79,7 +81,10 @@ static vt_status read_stdin(bytes *out, vt_error *err)
     vt_status s = VT_OK;
     *out = (bytes){ 0 };
     while (s == VT_OK && (n = fread(block, 1, sizeof block, stdin)) > 0)
-        s = bytes_append(out, block, n, err);
+        s = n > most_text - out->len
+          ? fail(err, VT_TOO_LARGE, "standard input: longer than the %zu bytes allowed here",
+                 most_text)
+          : bytes_append(out, block, n, err);
     if (s == VT_OK && ferror(stdin))
         s = fail(err, VT_IO, "standard input: %s", strerror(errno));
     if (s == VT_OK) s = bytes_append(out, "", 0, err);
@@ -90,7 +95,7 @@ static vt_status read_stdin(bytes *out, vt_error *err)
 vt_status cli_read(bytes *out, const char *path, vt_error *err)
 {
     if (strcmp(path, "-") == 0) return read_stdin(out, err);
-    return io_read(out, path, SIZE_MAX / 4, err);
+    return io_read(out, path, most_text, err);
 }
 
 vt_status cli_print_json(js_writer *w, bytes *text, vt_error *err)

@@ -33,7 +33,7 @@ size_t cli_width(FILE *f);          /* columns; 80 where there is no terminal */
 /* "\033[..m" where f takes colours, else "". */
 const char *cli_color(FILE *f, const char *code);
 
-/* The file, or standard input for "-", whole. */
+/* The file, or standard input for "-", whole; VT_TOO_LARGE beyond 64 MiB. */
 VT_MUST_CHECK vt_status cli_read(bytes *out, const char *path, vt_error *err);
 
 /* Ends the writer and prints its text and a newline on standard output. */
