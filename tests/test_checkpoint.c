@@ -3,6 +3,7 @@
  */
 #include "support.h"
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +50,10 @@ static void saved_make(saved *s, bool tied)
     for (int k = 0; k < 3; k++) {
         s->block[k] = malloc(s->count * sizeof(float));
         assert_non_null(s->block[k]);
-        for (size_t i = 0; i < s->count; i++) s->block[k][i] = (float)rng_normal(&r);
+        for (size_t i = 0; i < s->count; i++) {
+            const float x = (float)rng_normal(&r);
+            s->block[k][i] = k == 2 ? x * x : x;
+        }
     }
     for (int i = 0; i < WINDOW; i++) s->window[i] = (int)rng_integers(&r, 0, small.V);
     sizes_text(s->run, sizeof s->run, &s->z);
@@ -173,6 +177,12 @@ static const char *const reader =
     "if not tied: names += [('lm_head.weight', [C, V])]\n"
     "compared = 0\n"
     "meta, state = read('both/state.safetensors')\n"
+    "import hashlib\n"
+    "h = hashlib.sha256((meta['run'] + '\\0' + meta['tokenizer'] + '\\0').encode())\n"
+    "for name, (shape, data) in state.items():\n"       /* the file's order is the data's */
+    "    h.update(name.encode() + b'\\0')\n"
+    "    h.update(struct.pack('<%d%s' % (len(data), 'i' if name == 'check.window' else 'f'), *data))\n"
+    "assert meta['sha256'] == h.hexdigest()\n"
     "assert meta['format'] == 'vitrine-state-1' and json.loads(meta['run'])['model']['n_embd'] == C\n"
     "assert json.loads(meta['tokenizer']) == {'a tokenizer': 'caf\\u00e9'}\n"
     "assert len(state) == 3 * len(names) + 1\n"
@@ -272,7 +282,8 @@ static void copy_without(const char *from, const char *to, size_t left_out)
 {
     st_file f;
     st_item *items;
-    st_pair meta[3];
+    st_pair meta[4];
+    char seal[65];
     size_t pairs = 0, n = 0;
     static const char *const keys[] = { "format", "run", "tokenizer" };
     assert_ok(st_open(&f, from, 1 << 20, &test_error));
@@ -285,6 +296,11 @@ static void copy_without(const char *from, const char *to, size_t left_out)
         items[n] = (st_item){ .name = t->name, .dtype = t->dtype, .rank = t->rank,
                               .data = t->data };
         memcpy(items[n++].shape, t->shape, sizeof t->shape);
+    }
+    if (st_meta(&f, "sha256")) {
+        assert_ok(checkpoint_seal(seal, st_meta(&f, "run"), st_meta(&f, "tokenizer"), items, n,
+                                  &test_error));
+        meta[pairs++] = (st_pair){ "sha256", seal };
     }
     assert_ok(st_write(to, items, n, meta, pairs, &test_error));
     free(items);
@@ -307,7 +323,6 @@ static void a_missing_tensor_is_an_error(void **state)
     assert_int_equal(n, 3 * s.n + 1);
     for (size_t i = 0; i < n; i++) snprintf(names[i], sizeof names[i], "%s", f.tensors[i].name);
     st_close(&f);
-    float *m = malloc(s.count * sizeof *m), *v = malloc(s.count * sizeof *v);
     size_t parameters = 0, moments = 0;
     for (size_t i = 0; i < n; i++) {
         copy_without(in(whole, CHECKPOINT_STATE), in(less, CHECKPOINT_STATE), i);
@@ -315,10 +330,7 @@ static void a_missing_tensor_is_an_error(void **state)
             refused(less, VT_BAD_INPUT, names[i]);
             parameters++;
         } else if (strncmp(names[i], "adam.", 5) == 0) {
-            assert_ok(checkpoint_open(&c, less, &test_error));
-            assert_int_equal(checkpoint_moments(&c, m, v, &test_error), VT_BAD_INPUT);
-            assert_contains(test_error.text, names[i]);
-            checkpoint_close(&c);
+            refused(less, VT_BAD_INPUT, names[i]);
             moments++;
         } else {
             assert_ok(checkpoint_open(&c, less, &test_error));
@@ -328,8 +340,6 @@ static void a_missing_tensor_is_an_error(void **state)
     }
     assert_int_equal(parameters, s.n);
     assert_int_equal(moments, 2 * s.n);
-    free(m);
-    free(v);
     const char *hf = folder_of("hf_whole"), *hf_less = folder_of("hf_less");
     assert_ok(checkpoint_write_model(hf, &s.parts, hashes, &test_error));
     assert_ok(checkpoint_write_model(hf_less, &s.parts, hashes, &test_error));
@@ -386,6 +396,80 @@ static void foreign_files_are_refused(void **state)
     refused(folder, VT_BAD_INPUT, "format");
     assert_ok(st_write(in(folder, CHECKPOINT_STATE), &item, 1, &old, 1, &test_error));
     refused(folder, VT_BAD_INPUT, "format \"vitrine-state-0\": expected vitrine-state-1");
+}
+
+/* CKPT-04: every byte of the data, and bytes of the header's texts: whichever
+ * bit flips, nothing comes of the file. */
+static void a_flipped_bit_is_refused(void **state)
+{
+    (void)state;
+    const char *folder = folder_of("flipped");
+    saved s;
+    bytes whole = { 0 };
+    saved_make(&s, false);
+    write_state(&s, folder);
+    assert_ok(io_read(&whole, in(folder, CHECKPOINT_STATE), 1 << 20, &test_error));
+    uint64_t header;
+    memcpy(&header, whole.data, 8);
+    size_t flipped = 0;
+    for (size_t at = 8 + (size_t)header; at < whole.len; at += 7, flipped++) {
+        const unsigned char bit = (unsigned char)(1u << at % 8);
+        whole.data[at] ^= bit;
+        assert_ok(io_replace(in(folder, CHECKPOINT_STATE), whole.data, whole.len, &test_error));
+        refused(folder, VT_BAD_INPUT, "state.safetensors: is damaged: its contents have sha256 ");
+        whole.data[at] ^= bit;
+    }
+    assert_int_equal(flipped, ((3 * s.count + WINDOW) * 4 + 6) / 7);
+    static const char *const texts[] = { "a tokenizer", "n_layer\\\": 2", "check.window", "\"sha256" };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        size_t n = strlen(texts[i]), from = 8;
+        while (from < header && memcmp(whole.data + from, texts[i], n) != 0) from++;
+        assert_true(from < header);
+        unsigned char *at = whole.data + from + n - 1;
+        *at ^= 1;
+        assert_ok(io_replace(in(folder, CHECKPOINT_STATE), whole.data, whole.len, &test_error));
+        refused(folder, VT_BAD_INPUT, i == 3 ? "\"sha256\" is missing" : "is damaged");
+        *at ^= 1;
+    }
+    bytes_free(&whole);
+    saved_free(&s);
+}
+
+/* Hashes that match do not make such numbers a model. */
+static void numbers_that_training_cannot_leave_are_refused(void **state)
+{
+    (void)state;
+    const char *folder = folder_of("numbers");
+    static const struct { int block; float value; const char *part; } rows[] = {
+        { 0, NAN, "tensor \"param.transformer.wpe.weight\": entry 4 is nan: expected a finite number" },
+        { 0, -INFINITY, "\"param.transformer.wpe.weight\": entry 4 is -inf: expected a finite" },
+        { 1, INFINITY, "\"adam.m.transformer.wpe.weight\": entry 4 is inf" },
+        { 2, NAN, "\"adam.v.transformer.wpe.weight\": entry 4 is nan" },
+        { 2, -1e-30f, "\"adam.v.transformer.wpe.weight\": entry 4 is -1e-30: expected a finite "
+                      "number, 0 or more" },
+        { 2, -0.0f, NULL }, { 1, -1, NULL }, { 0, -1, NULL },
+    };
+    saved s;
+    saved_make(&s, true);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        float *at = s.block[rows[i].block] + s.tensors[1].offset + 4, old = *at;
+        checkpoint c;
+        *at = rows[i].value;
+        write_state(&s, folder);
+        if (rows[i].part) {
+            refused(folder, VT_BAD_INPUT, rows[i].part);
+        } else {
+            assert_ok(checkpoint_open(&c, folder, &test_error));
+            checkpoint_close(&c);
+        }
+        *at = old;
+    }
+    char hashes[3][65];
+    const char *hf = folder_of("hf_numbers");
+    s.block[0][3] = NAN;
+    assert_ok(checkpoint_write_model(hf, &s.parts, hashes, &test_error));
+    refused(hf, VT_BAD_INPUT, "model.safetensors: tensor \"transformer.wte.weight\": entry 3 is nan");
+    saved_free(&s);
 }
 
 /* Sizes are compared with the file before anything is made from them: with
@@ -453,9 +537,11 @@ static void sizes_of_more_tensors_than_the_file_has_are_refused(void **state)
     assert_true(gpt_parameter_count(&z) < N);
     sizes_text(run, sizeof run, &z);
     const st_item item = { .name = "x", .dtype = ST_F32, .rank = 1, .shape = { N }, .data = x };
+    char seal[65];
+    assert_ok(checkpoint_seal(seal, run, "{}", &item, 1, &test_error));
     const st_pair meta[] = { { "format", CHECKPOINT_FORMAT }, { "run", run },
-                             { "tokenizer", "{}" } };
-    assert_ok(st_write(in(folder, CHECKPOINT_STATE), &item, 1, meta, 3, &test_error));
+                             { "tokenizer", "{}" }, { "sha256", seal } };
+    assert_ok(st_write(in(folder, CHECKPOINT_STATE), &item, 1, meta, 4, &test_error));
     refused(folder, VT_BAD_INPUT, "60005 tensors are needed by its sizes, but it holds 1");
     free(x);
 }
@@ -622,6 +708,8 @@ int main(void)
         cmocka_unit_test(a_missing_tensor_is_an_error),
         cmocka_unit_test(files_cut_short_are_refused),
         cmocka_unit_test(foreign_files_are_refused),
+        cmocka_unit_test(a_flipped_bit_is_refused),
+        cmocka_unit_test(numbers_that_training_cannot_leave_are_refused),
         cmocka_unit_test(sizes_that_the_file_does_not_hold_are_refused),
         cmocka_unit_test(sizes_of_more_tensors_than_the_file_has_are_refused),
         cmocka_unit_test(tokens_of_the_window_are_checked),

@@ -397,11 +397,13 @@ static void the_end_of_text_ends_a_sample(void **state)
         }
     }
     char *run = json_dumps(c.run, JSON_PRESERVE_ORDER);
+    float *zeros = calloc(c.count, sizeof *zeros);
     const checkpoint_parts parts = { .z = &c.z, .tensors = c.tensors, .ntensors = c.ntensors,
-        .params = c.params, .m = c.params, .v = c.params, .run = run, .tokenizer = c.tokenizer };
+        .params = c.params, .m = zeros, .v = zeros, .run = run, .tokenizer = c.tokenizer };
     assert_ok(io_mkdir(folder, &test_error));
     assert_ok(checkpoint_write_state(folder, &parts, hash, &test_error));
     assert_ok(checkpoint_write_model(folder, &parts, hashes, &test_error));
+    free(zeros);
     free(run);
     checkpoint_close(&c);
     assert_ok(vt_model_open(&model, folder, 1, NULL, &test_error));

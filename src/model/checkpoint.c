@@ -3,6 +3,7 @@
  */
 #include "model/checkpoint.h"
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,13 +92,29 @@ static vt_status copy_tensor(const st_file *f, const char *prefix, const gpt_ten
     return VT_OK;
 }
 
+/* Training refuses a step before such a number could be stored. */
+static vt_status check_values(const checkpoint *c, const char *prefix, const gpt_tensor *t,
+                              const float *x, bool square, vt_error *err)
+{
+    for (size_t i = 0; i < t->count; i++) {
+        if (isfinite(x[i]) && !(square && x[i] < 0)) continue;
+        return fail(err, VT_BAD_INPUT, "%s: tensor \"%s%s\": entry %zu is %g: expected a finite "
+                    "number%s", c->path, prefix, t->file, i, (double)x[i],
+                    square ? ", 0 or more" : "");
+    }
+    return VT_OK;
+}
+
 static vt_status copy_all(const checkpoint *c, const st_file *f, const char *prefix,
                           bool file_layout, float *out, vt_error *err)
 {
     for (size_t i = 0; i < c->ntensors; i++) {
-        const vt_status s = copy_tensor(f, prefix, &c->tensors[i], file_layout,
-                                        out + c->tensors[i].offset, err);
-        if (s) return s;
+        const gpt_tensor *t = &c->tensors[i];
+        float *x = out + t->offset;
+        vt_status s;
+        if ((s = copy_tensor(f, prefix, t, file_layout, x, err)) ||
+            (s = check_values(c, prefix, t, x, strcmp(prefix, "adam.v.") == 0, err)))
+            return s;
     }
     return VT_OK;
 }
@@ -123,6 +140,41 @@ static vt_status copy_window(checkpoint *c, vt_error *err)
     return s ? fail(err, s, "%s: tensor %s", c->path, why.text) : VT_OK;
 }
 
+static vt_status check_seal(const checkpoint *c, const char *run, const char *tokenizer,
+                            vt_error *err)
+{
+    const st_file *f = &c->state;
+    const char *expected;
+    char found[65];
+    vt_status s = st_need_meta(f, "sha256", &expected, err);
+    if (s) return s;
+    st_item *items = calloc(f->count + 1, sizeof *items);
+    if (!items) return fail_memory(err, f->count * sizeof *items, "the checkpoint's tensors");
+    for (size_t i = 0; i < f->count; i++) {
+        const st_tensor *t = &f->tensors[i];
+        items[i] = (st_item){ .name = t->name, .dtype = t->dtype, .rank = t->rank,
+                              .data = t->data };
+        memcpy(items[i].shape, t->shape, sizeof t->shape);
+    }
+    s = checkpoint_seal(found, run, tokenizer, items, f->count, err);
+    free(items);
+    if (s == VT_OK && strcmp(found, expected) != 0)
+        s = fail(err, VT_BAD_INPUT, "%s: is damaged: its contents have sha256 %.16s..., its header "
+                 "says %.16s...", c->path, found, expected);
+    return s;
+}
+
+/* The moments are looked at too: whoever goes on from a state, or only speaks,
+ * hears of a fault at once. */
+static vt_status check_moments(const checkpoint *c, vt_error *err)
+{
+    float *x = malloc(c->count * sizeof *x);
+    if (!x) return fail_memory(err, c->count * sizeof *x, "moments");
+    const vt_status s = checkpoint_moments(c, x, x, err);
+    free(x);
+    return s;
+}
+
 static vt_status open_state(checkpoint *c, vt_error *err)
 {
     const char *format, *run, *tokenizer;
@@ -136,11 +188,13 @@ static vt_status open_state(checkpoint *c, vt_error *err)
                     CHECKPOINT_FORMAT);
     if ((s = st_need_meta(&c->state, "run", &run, err)) ||
         (s = st_need_meta(&c->state, "tokenizer", &tokenizer, err)) ||
+        (s = check_seal(c, run, tokenizer, err)) ||
         (s = js_parse(&c->run, run, strlen(run), c->path, err)) ||
         (s = js_get_object(c->run, "model", c->path, &sizes, err)) ||
         (s = checkpoint_read_sizes(&c->z, sizes, c->path, err)) ||
         (s = make_room(c, &c->state, err)) ||
-        (s = copy_all(c, &c->state, "param.", false, c->params, err)))
+        (s = copy_all(c, &c->state, "param.", false, c->params, err)) ||
+        (s = check_moments(c, err)))
         return s;
     c->tokenizer_length = strlen(tokenizer);
     c->tokenizer = strdup(tokenizer);

@@ -5,7 +5,13 @@
  *                                             shapes as the code holds them
  *     check.window                            I32, the first validation tokens
  *     __metadata__: "format", "run" (JSON: step, sizes, settings, corpus),
- *                   "tokenizer" (the text of tokenizer.json)
+ *                   "tokenizer" (the text of tokenizer.json),
+ *                   "sha256" of all of it: the texts "run" and "tokenizer", then
+ *                   of each tensor, in the order of the data, its name and its
+ *                   bytes; a NUL ends each text and name
+ * A bit that flips on a disk is no fault of the format: without the hash it would
+ * be a weight like any other, and the next save would give it a good name.
+ *
  * model.safetensors, config.json and tokenizer.json derive from it and are what
  * other programs read (Hugging Face's GPT-2 formats).
  */
@@ -37,13 +43,19 @@ typedef struct checkpoint {
 
 /* Reads the state of a folder, or, without one, the three files of a GPT-2 in
  * Hugging Face's formats.  VT_BAD_INPUT where a file is cut short, is none, or
- * a tensor is missing or of another shape: nothing is filled in at random. */
+ * a tensor is missing or of another shape: nothing is filled in at random; where
+ * a parameter or moment is NaN or Inf, or a second moment below 0; and where a
+ * state's contents are not those that its sha256 was taken of. */
 VT_MUST_CHECK vt_status checkpoint_open(checkpoint *c, const char *folder, vt_error *err);
 void checkpoint_close(checkpoint *c);       /* also of a zeroed one */
 
 /* Moments of an open state into memory laid out like the parameters. */
 VT_MUST_CHECK vt_status checkpoint_moments(const checkpoint *c, float *m, float *v,
                                            vt_error *err);
+
+/* The "sha256" of a state with these contents. */
+VT_MUST_CHECK vt_status checkpoint_seal(char hash[65], const char *run, const char *tokenizer,
+                                        const st_item *items, size_t count, vt_error *err);
 
 /* What is written at a save. */
 typedef struct checkpoint_parts {

@@ -25,6 +25,26 @@ static void shape_of(st_item *item, const gpt_tensor *t, bool turned)
     item->shape[1] = (size_t)(turned ? t->rows : t->cols);
 }
 
+vt_status checkpoint_seal(char hash[65], const char *run, const char *tokenizer,
+                          const st_item *items, size_t count, vt_error *err)
+{
+    io_piece *pieces = calloc(2 * count + 2, sizeof *pieces);
+    if (!pieces) return fail_memory(err, 2 * count * sizeof *pieces, "the checkpoint's hash");
+    size_t n = 0;
+    pieces[n++] = (io_piece){ run, strlen(run) + 1 };
+    pieces[n++] = (io_piece){ tokenizer, strlen(tokenizer) + 1 };
+    bool fits = true;
+    for (size_t i = 0; i < count && fits; i++) {
+        size_t length;
+        fits = st_bytes(items[i].dtype, items[i].rank, items[i].shape, &length);
+        pieces[n++] = (io_piece){ items[i].name, strlen(items[i].name) + 1 };
+        pieces[n++] = (io_piece){ items[i].data, length };
+    }
+    if (fits) sha256_hex_pieces(hash, pieces, n);
+    free(pieces);
+    return fits ? VT_OK : fail(err, VT_TOO_LARGE, "the checkpoint's size overflows");
+}
+
 vt_status checkpoint_write_state(const char *folder, const checkpoint_parts *p, char hash[65],
                                  vt_error *err)
 {
@@ -35,6 +55,7 @@ vt_status checkpoint_write_state(const char *folder, const checkpoint_parts *p, 
     st_item *items = calloc(count, sizeof *items);
     item_name *names = malloc(3 * n * sizeof *names);
     st_image image = { .count = 0 };
+    char seal[65];
     vt_status s;
     if (!path || !items || !names) {
         s = fail_memory(err, count * sizeof *items, "the checkpoint's list of tensors");
@@ -51,9 +72,10 @@ vt_status checkpoint_write_state(const char *folder, const checkpoint_parts *p, 
     if (p->nwindow > 0)
         items[3 * n] = (st_item){ .name = "check.window", .dtype = ST_I32, .rank = 1,
                                   .shape = { p->nwindow }, .data = p->window };
-    const st_pair meta[] = { { "format", CHECKPOINT_FORMAT }, { "run", p->run },
-                             { "tokenizer", p->tokenizer } };
-    if ((s = st_image_new(&image, items, count, meta, 3, err))) goto done;
+    if ((s = checkpoint_seal(seal, p->run, p->tokenizer, items, count, err))) goto done;
+    const st_pair meta[] = { { "format", CHECKPOINT_FORMAT }, { "sha256", seal },
+                             { "run", p->run }, { "tokenizer", p->tokenizer } };
+    if ((s = st_image_new(&image, items, count, meta, 4, err))) goto done;
     sha256_hex_pieces(hash, image.pieces, image.count);
     s = io_replace_pieces(path, image.pieces, image.count, err);
 done:
