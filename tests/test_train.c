@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/io.h"
+#include "model/checkpoint.h"
 #include "vitrine.h"
 
 enum { STEPS = 12, MOST = 64 };
@@ -50,10 +51,14 @@ static void on_note(void *context, const char *line)
 
 static vt_train_options options(const char *data, const char *out)
 {
+    static char paths[64][256];             /* scratch()'s last for eight calls */
+    static size_t next;
     vt_train_options o;
     assert_ok(vt_train_preset(&o, "tiny", &test_error));
-    o.data = scratch(data);
-    o.out = scratch(out);
+    snprintf(paths[next % 64], sizeof *paths, "%s", scratch(data));
+    o.data = paths[next++ % 64];
+    snprintf(paths[next % 64], sizeof *paths, "%s", scratch(out));
+    o.out = paths[next++ % 64];
     o.layers = 1, o.d_model = 16, o.ff = 24, o.context = o.seq = 8, o.batch = 4, o.merges = 20;
     o.steps = STEPS, o.warmup = 3, o.threads = 1;
     return o;
@@ -147,6 +152,93 @@ static void the_schedule_keeps_its_length(void **state)
     for (size_t i = 1; i < s.n; i++) assert_true(s.lr[i] < s.lr[i - 1]);
 }
 
+/* Writes the state again with another text of its run, all hashes right. */
+static void edit_run(const char *folder, const char *from, const char *to)
+{
+    st_file f;
+    st_item items[200];
+    char name[64], text[4000], seal[65];
+    snprintf(name, sizeof name, "%s/state.safetensors", folder);
+    assert_ok(st_open(&f, scratch(name), 1 << 24, &test_error));
+    assert_true(f.count <= 200);
+    for (size_t i = 0; i < f.count; i++) {
+        const st_tensor *t = &f.tensors[i];
+        items[i] = (st_item){ .name = t->name, .dtype = t->dtype, .rank = t->rank, .data = t->data };
+        memcpy(items[i].shape, t->shape, sizeof t->shape);
+    }
+    const char *run_text = st_meta(&f, "run"), *words = st_meta(&f, "tokenizer");
+    const char *at = strstr(run_text, from);
+    if (!at) fail_msg("no %s in %s", from, run_text);
+    snprintf(text, sizeof text, "%.*s%s%s", (int)(at - run_text), run_text, to, at + strlen(from));
+    assert_ok(checkpoint_seal(seal, text, words, items, f.count, &test_error));
+    const st_pair meta[] = { { "format", st_meta(&f, "format") }, { "sha256", seal },
+                             { "run", text }, { "tokenizer", words } };
+    assert_ok(st_write(scratch(name), items, f.count, meta, 4, &test_error));
+    st_close(&f);
+}
+
+/* A stored option that no run can have is a fault of the file, not of the
+ * command, for whoever reads it. */
+static void what_no_run_can_have_stored_is_refused(void **state)
+{
+    (void)state;
+    static const struct { const char *from, *to, *part; } rows[] = {
+        { "\"beta1\": 0.9", "\"beta1\": 1.9", "field \"settings\": --beta1 1.9: expected" },
+        { "\"seq\": 8", "\"seq\": 9", "field \"settings\": --seq 9: expected at most --context 8" },
+        { "\"lr\": 0.001", "\"lr\": 0.00001", "--lr-min 0.0001: expected" },
+        { "\"step\": 12", "\"step\": 13", "\"step\": 13: expected at most the run's 12 steps" },
+        { "\"steps\": 12", "\"steps\": 11", "\"step\": 12: expected at most the run's 11 steps" },
+        { "\"n_head\": 2", "\"n_head\": 4", "its sizes are not those of its settings" },
+    };
+    said s;
+    vt_train_result r;
+    vt_train_options o = options("text.txt", "stored"), stored;
+    vt_model *m;
+    assert_ok(run(&o, &s, &r));
+    o.resume = true;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        edit_run("stored", rows[i].from, rows[i].to);
+        assert_int_equal(run(&o, &s, &r), VT_BAD_INPUT);
+        assert_contains(test_error.text, "stored/state.safetensors: ");
+        assert_contains(test_error.text, rows[i].part);
+        assert_int_equal(s.n, 0);
+        if (strstr(rows[i].part, "field") || strstr(rows[i].part, "step")) {
+            assert_int_equal(vt_train_stored(&stored, o.out, &test_error), VT_BAD_INPUT);
+            assert_contains(test_error.text, rows[i].part);
+            assert_int_equal(vt_model_open(&m, o.out, 1, NULL, &test_error), VT_BAD_INPUT);
+            assert_contains(test_error.text, rows[i].part);
+        }
+        edit_run("stored", rows[i].to, rows[i].from);
+    }
+    assert_ok(run(&o, &s, &r));
+}
+
+/* CKPT-04: neither trained on nor given a new hash. */
+static void a_damaged_state_stays_as_it_is(void **state)
+{
+    (void)state;
+    said s;
+    vt_train_result r;
+    vt_train_options o = options("text.txt", "damaged");
+    bytes b;
+    char before[65], after[65];
+    o.stop_at = 4;
+    assert_ok(run(&o, &s, &r));
+    assert_ok(io_read(&b, scratch("damaged/state.safetensors"), 1 << 24, &test_error));
+    b.data[b.len / 2] ^= 1;
+    scratch_file("damaged/state.safetensors", b.data, b.len);
+    bytes_free(&b);
+    state_hash("damaged", before);
+    o.stop_at = 0;
+    o.resume = true;
+    assert_int_equal(run(&o, &s, &r), VT_BAD_INPUT);
+    assert_contains(test_error.text, "damaged/state.safetensors: is damaged: its contents have sha256");
+    assert_int_equal(s.n, 0);
+    state_hash("damaged", after);
+    assert_string_equal(before, after);
+    assert_int_equal(vt_verify(o.out, &test_error), VT_BAD_INPUT);
+}
+
 /* TOK-01: fewer merges than asked for are said. */
 static void missing_merges_are_said(void **state)
 {
@@ -167,6 +259,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_resumed_run_is_the_uninterrupted_one),
         cmocka_unit_test(the_schedule_keeps_its_length),
+        cmocka_unit_test(what_no_run_can_have_stored_is_refused),
+        cmocka_unit_test(a_damaged_state_stays_as_it_is),
         cmocka_unit_test(missing_merges_are_said),
     };
     return cmocka_run_group_tests(tests, make, scratch_remove);

@@ -65,5 +65,12 @@ vt_status run_record_read(run_record *r, const json_t *run, const char *where, v
         (s = js_get_size(corpus, "val_tokens", where, 0, SIZE_MAX / 2, &r->val_tokens, err)))
         return s;
     r->step = step;
+    if (step > r->settings.steps)
+        return fail(err, VT_BAD_INPUT, "%s: field \"step\": %lld: expected at most the run's %lld "
+                    "steps", where, r->step, r->settings.steps);
+    vt_error why;               /* a stored option is no option of the command line */
+    if ((s = settings_check(&r->settings, &why)))
+        return fail(err, s == VT_USAGE ? VT_BAD_INPUT : s, "%s: field \"settings\": %s", where,
+                    why.text);
     return VT_OK;
 }
