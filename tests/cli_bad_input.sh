@@ -14,6 +14,11 @@ bad() {                                 # CODE PART DESC ARG...: no folder eithe
     ok "$bad_desc: nothing is written" test ! -e never
 }
 bad 3 'c.csv: no column "words": expected one of: id, text' "a missing column" --data c.csv --column words
+printf 'text,text\na,b\n' > twice.csv
+bad 3 'twice.csv: 2 columns are called "text": expected one' "a column twice" --data twice.csv
+bad 3 '2 columns are called "text"' "and asked for" --data twice.csv --column text
+bad 2 '--data -: expected a file' "standard input for a text" --data -
+refuses 2 '--novelty -: expected a file' "or for --novelty" "$vitrine" generate m --novelty -
 bad 4 'none.csv: ' "a missing file" --data none.csv
 mkdir folder
 bad 4 'folder: ' "a folder for a text" --data folder

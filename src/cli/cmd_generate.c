@@ -218,6 +218,9 @@ static int run(const command *c, int argc, char **argv)
     vt_status s = folder ? VT_OK : VT_USAGE;
     if (s == VT_OK && j.a.column && !j.a.novelty)
         s = fail(&err, VT_USAGE, "--column: says nothing without --novelty");
+    if (s == VT_OK && j.a.novelty && strcmp(j.a.novelty, "-") == 0)
+        s = fail(&err, VT_USAGE, "--novelty -: expected a file: standard input is not read (./- is "
+                 "a file of that name)");
     if (s == VT_OK && (s = read_prompt(&j, &err)) == VT_OK &&
         (s = vt_model_open(&j.m, folder, j.a.threads, j.a.isa, &err)) == VT_OK)
         s = speak(&j, &err);

@@ -136,6 +136,9 @@ static void derive(job *j)
 static vt_status check_given(const job *j, vt_error *err)
 {
     if (!j->a.o.data) return fail(err, VT_USAGE, "--data: expected the text to train on");
+    if (strcmp(j->a.o.data, "-") == 0)
+        return fail(err, VT_USAGE, "--data -: expected a file: standard input is not read (./- is "
+                    "a file of that name)");
     if (!j->a.o.out) return fail(err, VT_USAGE, "--out: expected a folder for the model");
     if (given(j, "--tied") && given(j, "--untied"))
         return fail(err, VT_USAGE, "--tied and --untied: expected one of them");

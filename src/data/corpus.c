@@ -68,8 +68,11 @@ static vt_status read_csv(corpus *c, size_t *cap, const char *path, const char *
     if (status) return status;
 
     size_t index = 0;
+    bool there = false;
+    for (size_t i = 0; i < table.columns; i++)
+        there = there || (table.header[i].len == 4 && memcmp(table.header[i].data, "text", 4) == 0);
     status = csv_column(&table, column ? column : "text", &index, err);
-    if (status && !column && err) {
+    if (status && !column && !there && err) {
         char names[300];
         csv_list_columns(&table, names, sizeof names);
         status = fail(err, VT_BAD_INPUT, "%s: which column holds the text? there is none called "
