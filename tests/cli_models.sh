@@ -210,6 +210,34 @@ is "$(key step) $(key seed) $(key state_sha256)" "None None None" "what is not k
 exits 0 "generate from them" "$vitrine" generate foreign --prompt "She was" --max-tokens 12 --temperature 0
 exits 0 "generate from the checkpoint" "$vitrine" generate m --prompt "She was" --max-tokens 12 --temperature 0
 exits 0 "check them" "$vitrine" check foreign
+# Weights that are no numbers are bad input; such as lead to none are exit 6.
+poke() {                                # VALUE TENSOR: into its entry 3
+    /usr/bin/python3 -c 'import json, struct, sys
+f = open("poked/model.safetensors", "r+b")
+n = struct.unpack("<Q", f.read(8))[0]
+at = json.loads(f.read(n))[sys.argv[2]]["data_offsets"][0]
+f.seek(8 + n + at + 12); f.write(struct.pack("<f", float(sys.argv[1])))' "$1" "$2"
+}
+cp -r foreign poked
+for value in nan inf -inf; do
+    poke $value transformer.ln_f.weight
+    for command in check generate info; do
+        refuses 3 "tensor \"transformer.ln_f.weight\": entry 3 is $value" "$command: a weight that is $value" \
+            "$vitrine" $command poked
+    done
+done
+poke 3e38 transformer.ln_f.weight; poke 3e38 lm_head.weight
+exits 6 "a weight that leads to Inf" "$vitrine" generate poked --prompt "She was" --max-tokens 4
+contains "$err" "vitrine generate: sample 0, token 1 behind " "the place is said"
+contains "$err" ": expected finite numbers" "and what was expected"
+is "$(wc -l < .err)" 1 "in one line"
+exits 1 "check does not pass it" "$vitrine" check poked --json
+ok "is JSON" is_json
+ok "with null for what is not finite" /usr/bin/python3 -c 'import json
+r = json.load(open(".out"))
+assert r["pass"] is False and any(t["fast_budget_used"] is None for t in r["tensors"])
+assert all(x is None or type(x) in (float, int) for t in r["tensors"]
+           for x in (t["worst"], t["budget_used"], t["fast_budget_used"], t["expected"], t["found"]))'
 ok "standard output is full" sh -c "'$vitrine' info m > /dev/full; [ \$? -eq 4 ]"
 ok "so for generate" sh -c "'$vitrine' generate m > /dev/full; [ \$? -eq 4 ]"
 ok "and --help" sh -c "'$vitrine' train --help > /dev/full; [ \$? -eq 4 ]"

@@ -1,4 +1,5 @@
 /* generate_api.c -- vt_generate: a prompt in, whole characters out. */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include "api/model.h"
@@ -23,8 +24,9 @@ static vt_status check(const vt_generate_options *o, filter_options *how, vt_err
     if (o->samples < 1 || o->samples > MOST_SAMPLES)
         return fail(err, VT_USAGE, "--samples %d: expected a number from 1 to %d", o->samples,
                     MOST_SAMPLES);
-    if (o->first_sample < 0)
-        return fail(err, VT_USAGE, "first_sample %d: expected 0 or more", o->first_sample);
+    if (o->first_sample < 0 || o->first_sample > INT_MAX - o->samples)
+        return fail(err, VT_USAGE, "first_sample %d: expected 0 to %d", o->first_sample,
+                    INT_MAX - o->samples);
     if (o->top_k < 0)
         return fail(err, VT_USAGE, "--top-k %d: expected 0 (off) or more", o->top_k);
     *how = (filter_options){ .temperature = o->temperature, .top_k = (size_t)o->top_k,
@@ -49,17 +51,29 @@ static bool flush(stream *s, int sample)
     return stop;
 }
 
+/* Which token it was, and what is wrong with a model whose logits are none. */
+static vt_status place(vt_status s, int sample, int drawn, size_t prompt, vt_error *err)
+{
+    if (s != VT_NAN || !err) return s;
+    const vt_error why = *err;
+    return fail(err, s, "sample %d, token %d behind %zu of the prompt: %.300s: expected finite "
+                "numbers; the model's weights are too large (vitrine check)", sample, drawn + 1,
+                prompt, why.text);
+}
+
 static vt_status one_sample(const vt_model *m, generator *g, stream *s,
                             const vt_generate_options *o, const filter_options *how, int sample,
-                            size_t *tokens, bool *stopped, vt_error *err)
+                            size_t prompt, size_t *tokens, bool *stopped, vt_error *err)
 {
+    const int number = o->first_sample + sample;
     rng r;
     vt_status status;
-    rng_stream_seed(&r, o->seed, RNG_SAMPLE, (uint64_t)o->first_sample + (uint64_t)sample);
+    rng_stream_seed(&r, o->seed, RNG_SAMPLE, (uint64_t)number);
     for (int i = 0; i < o->max_tokens && !*stopped; i++) {
         int id;
         size_t n;
-        if ((status = generator_next(g, how, rng_double(&r), &id, err))) return status;
+        if ((status = generator_next(g, how, rng_double(&r), &id, err)))
+            return place(status, number, i, prompt, err);
         (*tokens)++;
         if (id == bpe_end(m->tokenizer)) break;
         const unsigned char *piece = bpe_piece(m->tokenizer, id, &n);
@@ -92,7 +106,7 @@ vt_status vt_generate(vt_model *m, const vt_generate_options *o, vt_text_sink *s
         goto done;
     for (int i = 0; i < o->samples && !stopped && status == VT_OK; i++) {
         generator_start(&g, prompt.data, prompt.len);
-        status = one_sample(m, &g, &s, o, &how, i, &drawn, &stopped, err);
+        status = one_sample(m, &g, &s, o, &how, i, prompt.len, &drawn, &stopped, err);
     }
 done:
     if (tokens) *tokens = drawn;

@@ -109,7 +109,7 @@ vt_status cli_print_json(js_writer *w, bytes *text, vt_error *err)
 
 void cli_field_measured(js_writer *w, const char *key, double value)
 {
-    if (isnan(value)) js_field_null(w, key);
+    if (!isfinite(value)) js_field_null(w, key);
     else js_field_number(w, key, value);
 }
 

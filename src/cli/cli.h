@@ -38,7 +38,7 @@ VT_MUST_CHECK vt_status cli_read(bytes *out, const char *path, vt_error *err);
 
 /* Ends the writer and prints its text and a newline on standard output. */
 VT_MUST_CHECK vt_status cli_print_json(js_writer *w, bytes *text, vt_error *err);
-/* A number, null where it is NaN: not measured. */
+/* A number, null where it is not finite: not measured, or none. */
 void cli_field_measured(js_writer *w, const char *key, double value);
 
 /* Flushes standard output.  VT_IO where it failed; a reader that has gone

@@ -78,12 +78,12 @@ static void json_row(js_writer *w, const vt_check_row *row)
     js_field_string(w, "name", row->name);
     js_field_uint(w, "compared", row->compared);
     js_field_uint(w, "of", row->of);
-    js_field_number(w, "worst", row->worst);
-    js_field_number(w, "budget_used", row->budget_used);
-    js_field_number(w, "fast_budget_used", row->fast_budget_used);
+    cli_field_measured(w, "worst", row->worst);
+    cli_field_measured(w, "budget_used", row->budget_used);
+    cli_field_measured(w, "fast_budget_used", row->fast_budget_used);
     js_field_uint(w, "worst_entry", row->worst_entry);
-    js_field_number(w, "expected", row->expected);
-    js_field_number(w, "found", row->found);
+    cli_field_measured(w, "expected", row->expected);
+    cli_field_measured(w, "found", row->found);
     js_field_bool(w, "pass", row->pass);
     js_close_object(w);
 }
@@ -97,11 +97,11 @@ static vt_status print_json(const vt_check_report *r, vt_error *err)
     js_field_bool(&w, "pass", r->pass);
     js_field_uint(&w, "compared", r->compared);
     js_field_uint(&w, "of", r->of);
-    js_field_number(&w, "worst", r->worst);
-    js_field_number(&w, "loss", r->loss);
-    js_field_number(&w, "direction_expected", r->direction_expected);
-    js_field_number(&w, "direction_found", r->direction_found);
-    js_field_number(&w, "direction_budget_used", r->direction_budget_used);
+    cli_field_measured(&w, "worst", r->worst);
+    cli_field_measured(&w, "loss", r->loss);
+    cli_field_measured(&w, "direction_expected", r->direction_expected);
+    cli_field_measured(&w, "direction_found", r->direction_found);
+    cli_field_measured(&w, "direction_budget_used", r->direction_budget_used);
     js_field_int(&w, "batch", r->batch);
     js_field_int(&w, "seq", r->seq);
     js_field_uint(&w, "seed", r->seed);

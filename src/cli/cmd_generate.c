@@ -251,7 +251,8 @@ const command cmd_generate = {
         "  2  an option cannot be used\n"
         "  3  the model, or the file of --novelty, is not what it should be\n"
         "  4  reading or writing failed\n"
-        "  5  sizes exceed memory\n",
+        "  5  sizes exceed memory, or a prompt 64 MiB\n"
+        "  6  NaN or Inf among the logits: the weights are too large\n",
     .defaults = defaults,
     .run = run,
 };

@@ -42,7 +42,7 @@ static void overview(FILE *out)
           "  vitrine generate model --prompt \"She was\" --max-tokens 50\n"
           "  vitrine check model\n"
           "\nexit status:\n"
-          "  0 all well             3 bad input            6 NaN or Inf in training\n"
+          "  0 all well             3 bad input            6 NaN or Inf\n"
           "  1 a check failed       4 input or output      130 interrupted; state was saved\n"
           "  2 usage                5 too large\n"
           "\nResults go to standard output, errors to standard error, one line each. Colours\n"
