@@ -96,6 +96,31 @@ f = open("broken/state.safetensors", "r+b"); f.write(struct.pack("<Q", int(sys.a
     broken "broken/state.safetensors: " "a header of $length bytes (ST-03)"
 done
 
+# Texts of the metadata, changed by someone who seals them again: the text is named.
+metadata() {                            # KEY OLD NEW
+    /usr/bin/python3 -c 'import hashlib, json, struct, sys
+key, old, new = sys.argv[1:]
+raw = open("broken/state.safetensors", "rb").read()
+n = struct.unpack("<Q", raw[:8])[0]
+h = json.loads(raw[8:8 + n]); m = h["__metadata__"]
+assert old in m[key]; m[key] = m[key].replace(old, new, 1)
+seal = hashlib.sha256((m["run"] + "\0" + m["tokenizer"] + "\0").encode())
+for name, t in h.items():
+    if name == "__metadata__": continue
+    a, b = t["data_offsets"]
+    seal.update(name.encode() + b"\0" + raw[8 + n + a:8 + n + b])
+m["sha256"] = seal.hexdigest()
+text = json.dumps(h).encode()
+open("broken/state.safetensors", "wb").write(struct.pack("<Q", len(text)) + text + raw[8 + n:])' "$@"
+}
+named() {                               # PART DESC
+    refuses 3 "broken/state.safetensors: metadata $1" "$2" "$vitrine" info broken
+    rm -r broken
+}
+copy; metadata tokenizer '"a"' '"a'; named '"tokenizer": line ' "a tokenizer that is no JSON"
+copy; metadata tokenizer '"BPE"' '"XYZ"'; named '"tokenizer": ' "a tokenizer that is no BPE"
+copy; metadata run '"step": 3' '"step": -3'; named '"run": ' "a step below 0"
+
 # Hugging Face's files alone.
 foreign() { cp -r m foreign; rm foreign/state.safetensors; }
 wrong() {                               # CODE PART DESC
@@ -109,6 +134,11 @@ foreign; sed -i 's/"n_head": 2/"n_head": 3/' foreign/config.json; wrong 3 '' "he
 foreign; sed -i 's/"n_layer": 2/"n_layer": 3/' foreign/config.json; wrong 3 model.safetensors "a layer that is not there"
 foreign; sed -i 's/"n_embd": 32/"n_embd": 64/' foreign/config.json; wrong 3 model.safetensors "other shapes"
 foreign; echo '[]' > foreign/tokenizer.json; wrong 3 tokenizer.json "a tokenizer that is none"
+foreign; printf '{\n"model":\n]' > foreign/tokenizer.json
+wrong 3 'foreign/tokenizer.json: line 3' "a tokenizer that is no JSON"
+train --data c.csv --steps 1 --merges 7 --out other > .out || exit 1
+foreign; cp other/tokenizer.json foreign/
+wrong 3 'foreign/tokenizer.json: the tokenizer has 264 tokens, the model ' "another model's tokenizer"
 foreign; rm foreign/model.safetensors; wrong 4 '' "no model"
 foreign; rm foreign/tokenizer.json; wrong 4 tokenizer.json "no tokenizer"
 foreign; rm foreign/config.json; wrong 4 config.json "no configuration"

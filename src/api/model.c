@@ -1,5 +1,6 @@
 /* model.c -- opening a model, and what it says of itself; see vitrine.h. */
 #include "api/model.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/cpu.h"
@@ -8,13 +9,35 @@
 
 enum { MOST_THREADS = 256 };
 
+/* Where a text of the model is: of a checkpoint in its file's metadata, in a
+ * foreign folder a file of its own. */
+static char *place(const vt_model *m, const char *folder, const char *text, const char *file)
+{
+    if (!m->c.has_state) return io_join(folder, file);
+    const size_t n = strlen(m->c.path) + strlen(text) + 16;
+    char *where = malloc(n);
+    if (where) snprintf(where, n, "%s: metadata \"%s\"", m->c.path, text);
+    return where;
+}
+
 static vt_status read_tokenizer(vt_model *m, const char *folder, vt_error *err)
 {
-    /* In a foreign folder it is a file of its own. */
-    char *file = m->c.has_state ? NULL : io_join(folder, "tokenizer.json");
-    const vt_status s = bpe_from_json(&m->tokenizer, m->c.tokenizer, m->c.tokenizer_length,
-                                      file ? file : m->c.path, err);
-    free(file);
+    char *where = place(m, folder, "tokenizer", "tokenizer.json");
+    if (!where) return fail_memory(err, strlen(folder), "a file's name");
+    vt_status s = bpe_from_json(&m->tokenizer, m->c.tokenizer, m->c.tokenizer_length, where, err);
+    if (s == VT_OK && bpe_vocab(m->tokenizer) != m->c.z.V)
+        s = fail(err, VT_BAD_INPUT, "%s: the tokenizer has %d tokens, the model %d", where,
+                 bpe_vocab(m->tokenizer), m->c.z.V);
+    free(where);
+    return s;
+}
+
+static vt_status read_record(vt_model *m, const char *folder, vt_error *err)
+{
+    char *where = place(m, folder, "run", "");
+    if (!where) return fail_memory(err, strlen(folder), "a file's name");
+    const vt_status s = run_record_read(&m->record, m->c.run, where, err);
+    free(where);
     return s;
 }
 
@@ -23,7 +46,7 @@ static vt_status fill(vt_model *m, const char *folder, vt_error *err)
     vt_status s;
     m->seq = m->c.z.T;
     if (m->c.has_state) {
-        if ((s = run_record_read(&m->record, m->c.run, m->c.path, err))) return s;
+        if ((s = read_record(m, folder, err))) return s;
         m->seq = m->record.settings.seq;
         sha256_hex(m->state_sha256, m->c.state.content.data, m->c.state.content.len);
     }
@@ -32,9 +55,6 @@ static vt_status fill(vt_model *m, const char *folder, vt_error *err)
                     m->c.path, m->seq, m->c.z.T);
     if ((s = read_tokenizer(m, folder, err))) return s;
     sha256_hex(m->tokenizer_sha256, m->c.tokenizer, m->c.tokenizer_length);
-    if (bpe_vocab(m->tokenizer) != m->c.z.V)
-        return fail(err, VT_BAD_INPUT, "%s: the tokenizer has %d tokens, the model %d",
-                    m->c.path, bpe_vocab(m->tokenizer), m->c.z.V);
     return VT_OK;
 }
 
