@@ -48,7 +48,7 @@ for bad in -1 -0.001 nan -nan inf infinity 1e999 1e-999 0x1p3 1,5 '' ' 1' 1e 1..
 done
 try "--seed -1: expected a whole number from 0 to 18446744073709551615" "--seed -1" --seed=-1
 try "--seed 18446744073709551616: expected" "--seed 2^64" --seed=18446744073709551616
-try "--beta1 1: expected" "--beta1 1" --beta1=1
+try "--beta1 1: expected a number from 0 to 0.999999" "--beta1 1" --beta1=1
 try "--eps 0: expected" "--eps 0" --eps=0
 try "--threads 257: expected" "--threads 257" --threads=257
 try "--layers 2147483648: expected" "--layers 2^31" --layers=2147483648

@@ -17,9 +17,9 @@ static void range_text(char *out, size_t size, const option_row *row)
     if (row->kind == OPTION_SEED)
         snprintf(out, size, "%s from 0 to 18446744073709551615", kind);
     else if (row->high >= (row->kind == OPTION_REAL ? DBL_MAX : 1e12))
-        snprintf(out, size, "%s, %.17g or more", kind, row->low);
+        snprintf(out, size, "%s, %.15g or more", kind, row->low);
     else
-        snprintf(out, size, "%s from %.17g to %.17g", kind, row->low, row->high);
+        snprintf(out, size, "%s from %.15g to %.15g", kind, row->low, row->high);
 }
 
 static vt_status refuse(const option_row *row, const char *text, vt_error *err)
