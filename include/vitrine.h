@@ -90,7 +90,8 @@ typedef struct vt_train_options {
     long long steps;
     int    epochs;
     double lr, lr_min;
-    long long warmup;
+    long long warmup;           /* steps, at most the run's; below 0: -warmup, or
+                                   as many as the run has (and a note) */
     /* AdamW (Loshchilov, Hutter 2019) */
     double beta1, beta2, eps, decay, clip;
     uint64_t seed;
@@ -102,7 +103,9 @@ typedef struct vt_train_options {
     const char *out;            /* the checkpoint's folder */
     long long stop_at;          /* save and end at this step; 0 = run through */
     bool resume;                /* go on from the checkpoint in `out` */
-    bool reschedule;            /* with resume: another `steps` is meant */
+    bool reschedule;            /* with resume: another schedule is meant (steps, lr,
+                                   lr_min, warmup); not one that ends before the
+                                   step reached */
 } vt_train_options;
 
 /* "tiny" (the teaching configuration) or "default".  VT_USAGE for another. */

@@ -81,7 +81,7 @@ ok "has other bits" sh -c "! cmp -s s43/state.safetensors whole/state.safetensor
 
 # ---- options that follow from others ---------------------------------------
 exits 0 "few steps" train --data c.csv --steps 3 --out few --lr 0.01
-contains "$out" "note: warm-up of 3 steps, as --steps (the preset has 50)" "the warm-up is cut, and said"
+contains "$out" "warm-up of 3 steps, all of the run, instead of 50" "the warm-up is cut, and said"
 ok "--lr alone sets --lr-min" grep -q '"lr_min": 0.001,' few/manifest.json
 refuses 2 "--warmup 4" "a warm-up that was asked for is not" \
     only_errors train --data c.csv --steps 3 --warmup 4 --out no

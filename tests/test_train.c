@@ -3,6 +3,7 @@
  */
 #include "support.h"
 #include "scratch.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -152,6 +153,106 @@ static void the_schedule_keeps_its_length(void **state)
     for (size_t i = 1; i < s.n; i++) assert_true(s.lr[i] < s.lr[i - 1]);
 }
 
+/* LR-02: a preset's warm-up fits itself to a short run, and says so; one that was
+ * asked for does not. */
+static void a_presets_warm_up_fits_the_run(void **state)
+{
+    (void)state;
+    said s;
+    vt_train_result r;
+    vt_train_options preset, o = options("text.txt", "short"), stored;
+    assert_ok(vt_train_preset(&preset, "tiny", &test_error));
+    o.batch = 64, o.seq = o.context = 32, o.steps = 0, o.epochs = 3;
+    o.warmup = 49;
+    assert_int_equal(run(&o, &s, &r), VT_USAGE);
+    assert_contains(test_error.text, "--warmup 49: expected at most ");
+    o.warmup = preset.warmup;
+    assert_ok(run(&o, &s, &r));
+    char want[100];
+    assert_true(r.finished && r.steps > 3 && r.steps < 49);
+    snprintf(want, sizeof want, "warm-up of %lld steps, all of the run, instead of 50\n", r.steps);
+    assert_contains(s.notes, want);
+    for (size_t i = 0; i < s.n; i++)                        /* lr.warmup */
+        assert_near(s.lr[i], o.lr * (double)(i + 1) / (double)r.steps, 1e-18);
+    assert_ok(vt_train_stored(&stored, o.out, &test_error));
+    assert_int_equal(stored.warmup, -r.steps);
+    o.resume = true;                        /* the preset's again: the same */
+    assert_ok(run(&o, &s, &r));
+
+    o = options("text.txt", "fits");
+    o.steps = 50, o.warmup = preset.warmup;
+    assert_ok(run(&o, &s, &r));
+    assert_null(strstr(s.notes, "warm-up"));
+}
+
+/* LR-03: another schedule, asked for: not one that has ended already; the rates
+ * may change with it, and a longer warm-up has a way out. */
+static void another_schedule_is_whole(void **state)
+{
+    (void)state;
+    said s;
+    vt_train_result r;
+    char before[65], after[65];
+    vt_train_options o = options("text.txt", "again"), stored;
+    o.steps = 20, o.warmup = 15, o.stop_at = 8;
+    assert_ok(run(&o, &s, &r));
+    state_hash("again", before);
+    assert_ok(vt_train_stored(&stored, o.out, &test_error));
+    stored.data = o.data, stored.out = o.out, stored.resume = true;
+    o = stored;
+    o.stop_at = 7;
+    assert_int_equal(run(&o, &s, &r), VT_USAGE);
+    assert_contains(test_error.text, "--stop-at 7: expected at least 8, the step that the run to "
+                    "resume has reached");
+    o = stored;
+    o.lr = 1e-2;
+    assert_int_equal(run(&o, &s, &r), VT_USAGE);
+    assert_contains(test_error.text, "--lr 0.01: the run to resume has 0.001");
+    o.reschedule = true;
+    o.steps = 7;
+    assert_int_equal(run(&o, &s, &r), VT_USAGE);
+    assert_contains(test_error.text, "--steps 7: expected at least 8, the step that the run to "
+                    "resume has reached");
+    o.steps = 14, o.warmup = 15;
+    assert_int_equal(run(&o, &s, &r), VT_USAGE);
+    assert_contains(test_error.text, "--warmup 15: expected at most 14");
+    state_hash("again", after);
+    assert_string_equal(before, after);
+
+    o = stored;                             /* the stored warm-up is cut */
+    o.reschedule = true, o.steps = 14, o.stop_at = 9;
+    assert_ok(run(&o, &s, &r));
+    assert_contains(s.notes, "warm-up of 14 steps, all of the run, instead of 15");
+    assert_int_equal(s.n, 1);
+    assert_near(s.lr[0], o.lr * 9 / 14, 1e-18);
+    o.stop_at = 0, o.steps = 12, o.warmup = 2, o.lr = 1e-2, o.lr_min = 5e-3;
+    assert_ok(run(&o, &s, &r));
+    assert_true(r.finished && s.n == 3);
+    assert_near(s.lr[0], 5e-3 + 5e-3 * (1 + cos(acos(-1) * 7 / 10)) / 2, 1e-17);
+    assert_ok(vt_train_stored(&stored, o.out, &test_error));
+    assert_true(stored.lr == 1e-2 && stored.lr_min == 5e-3 && stored.warmup == -2 && stored.steps == 12);
+}
+
+/* What differs is said in words that the command takes. */
+static void the_tie_has_two_names(void **state)
+{
+    (void)state;
+    said s;
+    vt_train_result r;
+    vt_train_options o = options("text.txt", "tie");
+    o.steps = 3, o.tied = false;
+    assert_ok(run(&o, &s, &r));
+    o.resume = o.tied = true;
+    assert_int_equal(run(&o, &s, &r), VT_USAGE);
+    assert_contains(test_error.text, "--tied: the run to resume is untied; leave the option out");
+    o = options("text.txt", "tie2");
+    o.steps = 3, o.tied = true;
+    assert_ok(run(&o, &s, &r));
+    o.resume = true, o.tied = false;
+    assert_int_equal(run(&o, &s, &r), VT_USAGE);
+    assert_contains(test_error.text, "--untied: the run to resume is tied; leave the option out");
+}
+
 /* Writes the state again with another text of its run, all hashes right. */
 static void edit_run(const char *folder, const char *from, const char *to)
 {
@@ -259,6 +360,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_resumed_run_is_the_uninterrupted_one),
         cmocka_unit_test(the_schedule_keeps_its_length),
+        cmocka_unit_test(a_presets_warm_up_fits_the_run),
+        cmocka_unit_test(another_schedule_is_whole),
+        cmocka_unit_test(the_tie_has_two_names),
         cmocka_unit_test(what_no_run_can_have_stored_is_refused),
         cmocka_unit_test(a_damaged_state_stays_as_it_is),
         cmocka_unit_test(missing_merges_are_said),

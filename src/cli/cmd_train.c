@@ -42,7 +42,7 @@ static const option_row rows[] = {
     { OPTION_FLAG, "--resume", AT(resume), NULL, 0, 0,
       "go on from the checkpoint in DIR, with its options;\nthe result has the bits of an uninterrupted run" },
     { OPTION_FLAG, "--reschedule", AT(reschedule), NULL, 0, 0,
-      "with --resume: another --steps is meant, and with it\nother learning rates" },
+      "with --resume: another schedule is meant: --steps,\nand with it --lr, --lr-min, --warmup" },
     { OPTION_LONG, "--eval-every", AT(eval_every), "N", 0, MOST, "steps between validations; 0: at the end" },
     { OPTION_LONG, "--save-every", AT(save_every), "N", 0, MOST, "steps between saves; 0: at the end" },
     { OPTION_INT, "--threads", AT(threads), "N", 0, 256, "0: all cores; the result does not depend on it" },
@@ -68,7 +68,7 @@ static const option_row rows[] = {
     { OPTION_GROUP, "optimizer (AdamW)", 0, NULL, 0, 0, NULL },
     { OPTION_REAL, "--lr", AT(lr), "X", 0, 1e3, "learning rate after the warm-up" },
     { OPTION_REAL, "--lr-min", AT(lr_min), "X", 0, 1e3, "at the end; --lr / 10, where only that is given" },
-    { OPTION_LONG, "--warmup", AT(warmup), "N", 0, MOST, "steps of warm-up; no more than --steps" },
+    { OPTION_LONG, "--warmup", AT(warmup), "N", 0, MOST, "steps of warm-up; no more than --steps (a preset's\nis cut to that)" },
     { OPTION_REAL, "--beta1", AT(beta1), "X", 0, 0.999999, "decay of the mean of gradients" },
     { OPTION_REAL, "--beta2", AT(beta2), "X", 0, 0.999999, "and of their squares" },
     { OPTION_REAL, "--eps", AT(eps), "X", 1e-30, 1, "added to the root of the squares" },
@@ -84,6 +84,7 @@ static const void *presets(int i, const char **label)
     static train_args set;
     if (i > 1 || vt_train_preset(&set.o, names[i], NULL)) return NULL;
     *label = names[i];
+    if (set.o.warmup < 0) set.o.warmup = -set.o.warmup;     /* "or as many as the run has" */
     set.o.preset = set.o.isa = NULL;        /* the help's own words say these */
     return &set;
 }
@@ -126,11 +127,6 @@ static void derive(job *j)
         o->seq = o->context;
     }
     if (given(j, "--lr") && !given(j, "--lr-min")) o->lr_min = o->lr / 10;
-    if (!given(j, "--warmup") && o->steps > 0 && o->warmup > o->steps) {
-        note(j, "note: warm-up of %lld steps, as --steps (the preset has %lld)\n", o->steps,
-             o->warmup);
-        o->warmup = o->steps;
-    }
 }
 
 static vt_status check_given(const job *j, vt_error *err)
@@ -158,6 +154,7 @@ static vt_status read_options(job *j, vt_error *err)
                      : vt_train_preset(&j->a.o, asked.preset ? asked.preset : "default", err);
     if (s) return s;
     if ((s = options_parse(j->c, j->argc, j->argv, &j->a, &j->read, err))) return s;
+    if (j->a.o.reschedule && given(j, "--lr") && !given(j, "--lr-min")) j->a.o.lr_min = j->a.o.lr / 10;
     if (!asked.resume) derive(j);
     else if (given(j, "--epochs"))
         note(j, "note: --epochs says nothing with --resume: the run has %lld steps\n", j->a.o.steps);

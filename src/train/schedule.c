@@ -43,6 +43,12 @@ static double cos_pi(double x)
     return series(y, y, 1);
 }
 
+long long schedule_warmup(long long asked, long long steps)
+{
+    if (asked >= 0) return asked;
+    return -asked < steps ? -asked : steps;
+}
+
 vt_status schedule_check(const schedule *s, vt_error *err)
 {
     if (!(s->lr_max > 0) || !isfinite(s->lr_max))

@@ -14,6 +14,10 @@ typedef struct schedule {
     size_t warmup, total;       /* steps */
 } schedule;
 
+/* The warm-up of a run of `steps`: as asked, or, where that is below 0, its
+ * amount but no more than the run has. */
+long long schedule_warmup(long long asked, long long steps);
+
 /* VT_USAGE unless 0 <= lr_min <= lr_max, lr_max is finite and positive, and
  * warmup <= total. */
 VT_MUST_CHECK vt_status schedule_check(const schedule *s, vt_error *err);

@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "kernels/ops.h"
 #include "model/config.h"
+#include "train/schedule.h"
 
 /* The only texts that options take; a stored text is matched with them, so that
  * no option points into a file's memory. */
@@ -17,7 +18,7 @@ static const vt_train_options tiny = {
     .preset = "tiny", .layers = 2, .d_model = 32, .heads = 2, .ff = 128, .context = 32,
     .tied = false, .init = "xavier", .activation = "gelu_new", .merges = 500,
     .seq = 16, .stride = 0, .batch = 16, .accumulate = 1,
-    .epochs = 20, .lr = 1e-3, .lr_min = 1e-4, .warmup = 50,
+    .epochs = 20, .lr = 1e-3, .lr_min = 1e-4, .warmup = -50,
     .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8, .decay = 0.01, .clip = 1, .seed = 42,
     .eval_every = 500, .save_every = 1000,
 };
@@ -29,7 +30,7 @@ static const vt_train_options standard = {
     .preset = "default", .layers = 4, .d_model = 128, .heads = 4, .ff = 512, .context = 128,
     .tied = true, .init = "gpt2", .activation = "gelu_new", .merges = 1024,
     .seq = 128, .stride = 0, .batch = 8, .accumulate = 1,
-    .steps = 2600, .epochs = 1, .lr = 3e-3, .lr_min = 3e-4, .warmup = 100,
+    .steps = 2600, .epochs = 1, .lr = 3e-3, .lr_min = 3e-4, .warmup = -100,
     .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8, .decay = 0.1, .clip = 1, .seed = 42,
     .eval_every = 650, .save_every = 650,
 };
@@ -88,7 +89,7 @@ static vt_status check_counts(const vt_train_options *o, vt_error *err)
         { "--accumulate", o->accumulate, 1, INT_MAX },
         { "--steps", o->steps, 0, most },
         { "--epochs", o->epochs, o->steps ? 0 : 1, 1000000000 },
-        { "--warmup", o->warmup, 0, most },
+        { "--warmup", o->warmup, -most, most },
         { "--eval-every", o->eval_every, 0, most },
         { "--save-every", o->save_every, 0, most },
         { "--stop-at", o->stop_at, 0, most },
@@ -203,6 +204,13 @@ static vt_status differs(const char *option, const char *asked, const char *stor
                 "into another folder", option, asked, stored);
 }
 
+/* An option "--tied" has the counterpart "--untied". */
+static vt_status differs_bool(const char *option, bool asked, vt_error *err)
+{
+    return fail(err, VT_USAGE, "--%s%s: the run to resume is %s%s; leave the option out, or train "
+                "into another folder", asked ? "" : "un", option + 2, asked ? "un" : "", option + 2);
+}
+
 #define COMPARE_TEXT(field, option) if (strcmp(a->field, b->field) != 0) \
         return differs(option, a->field, b->field, err);
 #define COMPARE_AS(field, option, format, type) if (a->field != b->field) { \
@@ -212,7 +220,7 @@ static vt_status differs(const char *option, const char *asked, const char *stor
         return differs(option, x, y, err); }
 #define COMPARE_INT(field, option)  COMPARE_AS(field, option, "%d", int)
 #define COMPARE_LONG(field, option) COMPARE_AS(field, option, "%lld", long long)
-#define COMPARE_BOOL(field, option) COMPARE_AS(field, option, "%d", int)
+#define COMPARE_BOOL(field, option) if (a->field != b->field) return differs_bool(option, a->field, err);
 #define COMPARE_REAL(field, option) COMPARE_AS(field, option, "%g", double)
 #define COMPARE_SEED(field, option) COMPARE_AS(field, option, "%llu", unsigned long long)
 
@@ -226,6 +234,12 @@ vt_status settings_compare(const vt_train_options *asked, const vt_train_options
                     "rates follow from that; add --reschedule to change them",
                     asked->steps, stored->steps);
     copy.steps = stored->steps;
+    copy.warmup = schedule_warmup(asked->warmup, stored->steps);
+    if (asked->reschedule) {
+        copy.lr = stored->lr;
+        copy.lr_min = stored->lr_min;
+        copy.warmup = stored->warmup;
+    }
 #define SETTING(kind, field, option) COMPARE_##kind(field, option)
 #include "train/settings.def"
     return VT_OK;

@@ -21,7 +21,8 @@ VT_MUST_CHECK vt_status settings_read(vt_train_options *o, const json_t *object,
                                       const char *where, vt_error *err);
 
 /* VT_USAGE names the first option that differs between what was asked and what
- * is stored; `steps` may differ with o->reschedule. */
+ * is stored; with asked->reschedule the schedule may differ: steps, lr, lr_min,
+ * warmup. */
 VT_MUST_CHECK vt_status settings_compare(const vt_train_options *asked,
                                          const vt_train_options *stored, vt_error *err);
 

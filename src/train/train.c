@@ -92,6 +92,12 @@ static vt_status look_for_checkpoint(run *r, vt_error *err)
         (s = settings_compare(o, &r->record.settings, err)))
         return s;
     if (o->steps == 0) r->o.steps = r->record.settings.steps;
+    if (r->o.steps < r->record.step)
+        return fail(err, VT_USAGE, "--steps %lld: expected at least %lld, the step that the run to "
+                    "resume has reached", r->o.steps, r->record.step);
+    if (o->stop_at > 0 && o->stop_at < r->record.step)
+        return fail(err, VT_USAGE, "--stop-at %lld: expected at least %lld, the step that the run "
+                    "to resume has reached", o->stop_at, r->record.step);
     return VT_OK;
 }
 
@@ -165,7 +171,11 @@ static vt_status begin(run *r, vt_error *err)
     vt_status s = trainer_new(&r->t, o, &r->z, r->threads, r->tokens.train, r->tokens.ntrain,
                               r->tokens.valid, r->tokens.nvalid, err);
     if (s) return s;
+    if (-o->warmup > r->t.o.warmup)
+        note(r, "warm-up of %lld steps, all of the run, instead of %lld", r->t.o.warmup,
+             -o->warmup);
     r->o.steps = r->t.o.steps;
+    r->o.warmup = r->t.o.warmup;
     r->record.settings = r->t.o;
     if (o->resume) {
         const gpt_config *a = &r->old.z, *b = &r->z;
@@ -345,6 +355,7 @@ vt_status vt_train_stored(vt_train_options *o, const char *folder, vt_error *err
         record.settings.epochs = o->epochs;             /* what is not stored: the preset's */
         record.settings.eval_every = o->eval_every;
         record.settings.save_every = o->save_every;
+        record.settings.warmup = -record.settings.warmup;   /* another schedule may cut it */
         *o = record.settings;
     }
     checkpoint_close(&c);

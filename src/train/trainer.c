@@ -83,6 +83,7 @@ static vt_status resolve_steps(trainer *t, vt_error *err)
         const size_t a = (size_t)o->accumulate;
         o->steps = (long long)((all + a - 1) / a);
     }
+    o->warmup = schedule_warmup(o->warmup, o->steps);
     const schedule rates = rates_of(o);
     return schedule_check(&rates, err);
 }

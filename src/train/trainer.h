@@ -11,7 +11,7 @@
 #include "vitrine.h"
 
 typedef struct trainer {
-    vt_train_options o;             /* steps resolved */
+    vt_train_options o;             /* steps and warmup resolved */
     gpt_config  z;
     gpt_tensor *tensors;
     size_t      ntensors, count;    /* count: parameters */
