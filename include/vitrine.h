@@ -289,7 +289,9 @@ typedef struct vt_check_row {
     double fast_budget_used;        /* the fast float kernels' gradient likewise,
                                        against the definitions in double */
     size_t worst_entry;
-    double expected, found;         /* there */
+    double expected, found;         /* there: complex step, definitions */
+    size_t fast_entry;              /* where the fast gradient is farthest off */
+    double fast_expected, fast_found;   /* there: definitions, fast kernels */
     bool   pass;
 } vt_check_row;
 
@@ -302,8 +304,8 @@ typedef struct vt_check_report {
     int    batch, seq;              /* as they were used */
     uint64_t seed;
     const char *isa;
-    vt_check_row *rows;             /* vt_check_free() */
-    size_t nrows;
+    vt_check_row *rows;             /* in tensors' order; vt_check_free() */
+    size_t nrows, failed;           /* failed: rows that do not pass */
 } vt_check_report;
 
 /* Called now and then with entries compared so far; true stops (VT_INTERRUPTED). */
@@ -313,7 +315,9 @@ typedef bool vt_check_progress(void *context, size_t done, size_t of);
  * step derivative (h = 1e-30; Squire, Trapp 1998) of the same definitions along
  * one random Rademacher direction over all parameters and entry by entry, and
  * the fast kernels' float gradient with the definitions'.  VT_CHECK_FAILED when
- * any differs by more than its bound; the report is filled either way. */
+ * any differs by more than its bound: the line names the failing tensor whose
+ * gradient is computed first, the nearest to the cause; the report is filled
+ * either way. */
 VT_MUST_CHECK vt_status vt_check(vt_model *m, const vt_check_options *o,
                                  vt_check_progress *progress, void *context,
                                  vt_check_report *report, vt_error *err);

@@ -233,6 +233,9 @@ contains "$err" ": expected finite numbers" "and what was expected"
 is "$(wc -l < .err)" 1 "in one line"
 exits 1 "check does not pass it" "$vitrine" check poked --json
 ok "is JSON" is_json
+lacks "$err" "wte" "the tensor that the backward pass meets first is named"
+contains "$err" "vitrine check: headw[" "the head"
+contains "$err" "no bound: NaN or Inf; first of " "a bound that is none is said to be"
 ok "with null for what is not finite" /usr/bin/python3 -c 'import json
 r = json.load(open(".out"))
 assert r["pass"] is False and any(t["fast_budget_used"] is None for t in r["tensors"])

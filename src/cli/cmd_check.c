@@ -1,6 +1,7 @@
 /* cmd_check.c -- vitrine check. */
 #include <limits.h>
 #include <math.h>
+#include <string.h>
 #include "cli/cli.h"
 
 typedef struct check_args {
@@ -44,27 +45,42 @@ static bool on_progress(void *context, size_t done, size_t of)
     return false;
 }
 
+/* A share of a bound in nine columns: percent, or from ten times on a factor. */
+static const char *share_text(char out[32], double share)
+{
+    if (share < 10) snprintf(out, 32, "%8.1f%%", 100 * share);
+    else snprintf(out, 32, "%7.1e x", share);
+    return out;
+}
+
 static void print_rows(const vt_check_report *r)
 {
     const char *red = cli_color(stdout, "\033[31m"), *off = cli_color(stdout, "\033[0m");
+    char used[32], fast[32];
     printf("%-28s %19s  %-9s %9s %9s\n", "tensor", "compared", "worst", "of bound", "fast");
     for (size_t i = 0; i < r->nrows; i++) {
         const vt_check_row *row = &r->rows[i];
-        printf("%-28s %9zu/%9zu  %-9.1e %8.1f%% %8.1f%%  %s%s%s\n", row->name, row->compared,
-               row->of, row->worst, 100 * row->budget_used, 100 * row->fast_budget_used,
-               row->pass ? "" : red, row->pass ? "ok" : "FAIL", row->pass ? "" : off);
-        if (!row->pass)
-            printf("  entry %zu: expected %.17g, found %.17g\n", row->worst_entry, row->expected,
-                   row->found);
+        printf("%-28s %9zu/%9zu  %-9.1e %9s %9s  %s%s%s\n", row->name, row->compared, row->of,
+               row->worst, share_text(used, row->budget_used),
+               share_text(fast, row->fast_budget_used), row->pass ? "" : red,
+               row->pass ? "ok" : "FAIL", row->pass ? "" : off);
+        if (!(row->budget_used <= 1))
+            printf("  entry %zu: expected %.17g (complex step), found %.17g\n", row->worst_entry,
+                   row->expected, row->found);
+        if (!(row->fast_budget_used <= 1))
+            printf("  entry %zu: expected %.9g (definitions), found %.9g (%s kernels)\n",
+                   row->fast_entry, row->fast_expected, row->fast_found, r->isa);
     }
 }
 
 static vt_status print_text(const vt_check_report *r, vt_error *err)
 {
     const char *color = cli_color(stdout, r->pass ? "\033[32m" : "\033[31m");
+    char used[32];
     print_rows(r);
-    printf("one direction over all parameters: expected %.15g, found %.15g (%.1f%% of the bound)\n",
-           r->direction_expected, r->direction_found, 100 * r->direction_budget_used);
+    share_text(used, r->direction_budget_used);
+    printf("one direction over all parameters: expected %.15g, found %.15g (%s of the bound)\n",
+           r->direction_expected, r->direction_found, used + strspn(used, " "));
     printf("loss %.6f over %d x %d tokens; definitions in double against complex step; fast "
            "kernels: %s\n", r->loss, r->batch, r->seq, r->isa);
     printf("compared %zu of %zu, worst error %.1e: %s%s%s\n", r->compared, r->of, r->worst, color,
@@ -84,6 +100,9 @@ static void json_row(js_writer *w, const vt_check_row *row)
     js_field_uint(w, "worst_entry", row->worst_entry);
     cli_field_measured(w, "expected", row->expected);
     cli_field_measured(w, "found", row->found);
+    js_field_uint(w, "fast_entry", row->fast_entry);
+    cli_field_measured(w, "fast_expected", row->fast_expected);
+    cli_field_measured(w, "fast_found", row->fast_found);
     js_field_bool(w, "pass", row->pass);
     js_close_object(w);
 }
@@ -95,6 +114,7 @@ static vt_status print_json(const vt_check_report *r, vt_error *err)
     js_begin(&w, &text, JS_LINE);
     js_open_object(&w);
     js_field_bool(&w, "pass", r->pass);
+    js_field_uint(&w, "failed", r->failed);
     js_field_uint(&w, "compared", r->compared);
     js_field_uint(&w, "of", r->of);
     cli_field_measured(&w, "worst", r->worst);

@@ -71,7 +71,7 @@ VT_MUST_CHECK vt_status gradcheck_judge(vt_check_report *report, const gradcheck
                                         vt_error *err);
 
 /* Both.  Fills the report (rows allocated: vt_check_free).  VT_OK or VT_CHECK_FAILED,
- * with one line that names the first tensor that failed. */
+ * with one line that names the failing tensor that the backward pass meets first. */
 VT_MUST_CHECK vt_status gradcheck_run(vt_check_report *report, const gradcheck_case *c,
                                       const vt_check_options *o, vt_check_progress *progress,
                                       void *context, vt_error *err);
