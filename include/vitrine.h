@@ -159,7 +159,7 @@ typedef struct vt_train_events {
 /* Trains and leaves in o->out: state.safetensors (the checkpoint),
  * model.safetensors, config.json, tokenizer.json, manifest.json and
  * metrics.jsonl (docs/formats.md).  An old checkpoint there is refused unless
- * `resume` is set.  A resumed run ends with the bits of an uninterrupted one.
+ * `resume` is set, and so is a folder that another run is writing to (VT_IO).  A resumed run ends with the bits of an uninterrupted one.
  * VT_NAN: a step had NaN or Inf; it was not taken, the last save stays.
  * VT_INTERRUPTED after on_step asked to stop: state was saved. */
 VT_MUST_CHECK vt_status vt_train(const vt_train_options *o, const vt_train_events *events,

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "base/io.h"
 #include "model/checkpoint.h"
 #include "vitrine.h"
@@ -253,6 +254,108 @@ static void the_tie_has_two_names(void **state)
     assert_contains(test_error.text, "--untied: the run to resume is tied; leave the option out");
 }
 
+/* A second run into the folder of one that is under way: at its first note, or
+ * at its first step. */
+typedef struct second {
+    vt_train_options o;
+    bool at_note;
+    vt_status status;
+    char error[600];
+} second;
+
+static void start_second(second *x)
+{
+    vt_error err = { "" };
+    if (x->status != VT_CHECK_FAILED) return;
+    x->status = vt_train(&x->o, NULL, NULL, &err);
+    snprintf(x->error, sizeof x->error, "%s", err.text);
+}
+
+static void note_second(void *context, const char *line)
+{
+    second *x = context;
+    (void)line;
+    if (x->at_note) start_second(x);
+}
+
+static bool step_second(void *context, const vt_train_step *step)
+{
+    second *x = context;
+    (void)step;
+    if (!x->at_note) start_second(x);
+    return false;
+}
+
+/* CKPT-05 */
+static void one_run_at_a_time(void **state)
+{
+    (void)state;
+    vt_train_options o = options("text.txt", "shared");
+    for (int k = 0; k < 4; k++) {           /* the first new or resumed, the second too */
+        second x = { .o = o, .status = VT_CHECK_FAILED };
+        const vt_train_events events = { &x, note_second, NULL, step_second };
+        if (k == 1) x.o = o = options("text.txt", "shared2");
+        o.resume = k >= 2;
+        x.o.resume = k & 1;
+        o.stop_at = 2 + k;
+        assert_ok(vt_train(&o, &events, NULL, &test_error));
+        assert_int_equal(x.status, VT_IO);
+        assert_contains(x.error, "another process is writing to this folder");
+        assert_contains(x.error, o.out);
+    }
+    /* Both found no folder; the second was quicker. */
+    o = options("text.txt", "raced");
+    second x = { .o = o, .status = VT_CHECK_FAILED, .at_note = true };
+    const vt_train_events events = { &x, note_second, NULL, step_second };
+    char before[65], after[65];
+    assert_int_equal(vt_train(&o, &events, NULL, &test_error), VT_USAGE);
+    assert_int_equal(x.status, VT_OK);
+    assert_contains(test_error.text, "raced/state.safetensors: a checkpoint is there already");
+    state_hash("raced", before);
+    assert_ok(vt_verify(o.out, &test_error));
+    o.resume = true;                                        /* the lock is gone */
+    assert_ok(vt_train(&o, NULL, NULL, &test_error));
+    state_hash("raced", after);
+    assert_string_equal(before, after);
+}
+
+/* CKPT-05 */
+static void what_a_killed_run_left_is_removed(void **state)
+{
+    (void)state;
+    static const struct { const char *name; bool ours; } rows[] = {
+        { "state.safetensors.tmp-123-0", true }, { "metrics.jsonl.tmp-9-12", true },
+        { "manifest.json.tmp-4194304-99", true }, { "config.json.tmp-1-1", true },
+        { "model.safetensors.tmp-1-1", true }, { "tokenizer.json.tmp-1-1", true },
+        { "state.safetensors.tmp-x-0", false }, { "state.safetensors.tmp-1-", false },
+        { "state.safetensors.tmp--0", false }, { "state.safetensors.tmp-1-0.txt", false },
+        { "notes.tmp-1-0", false }, { "state.safetensors.tmp-1", false },
+        { "my.state.safetensors.tmp-1-0", false },
+    };
+    said s;
+    vt_train_result r;
+    char name[100];
+    vt_train_options o = options("text.txt", "left");
+    o.stop_at = 2;
+    assert_ok(run(&o, &s, &r));
+    for (int k = 0; k < 2; k++) {                           /* a refused run removes nothing */
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+            snprintf(name, sizeof name, "left/%s", rows[i].name);
+            scratch_file(name, "half", 4);
+        }
+        assert_ok(io_mkdir(scratch("left/state.safetensors.tmp-7-7"), &test_error));
+        o.resume = k;
+        assert_int_equal(run(&o, &s, &r), k ? VT_OK : VT_USAGE);
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+            snprintf(name, sizeof name, "left/%s", rows[i].name);
+            const bool there = access(scratch(name), F_OK) == 0;
+            if (there != !(rows[i].ours && k)) fail_msg("%s: there: %d", name, there);
+        }
+        assert_int_equal(access(scratch("left/state.safetensors.tmp-7-7"), F_OK), 0);
+    }
+    assert_ok(vt_verify(o.out, &test_error));
+}
+
 /* Writes the state again with another text of its run, all hashes right. */
 static void edit_run(const char *folder, const char *from, const char *to)
 {
@@ -363,6 +466,8 @@ int main(void)
         cmocka_unit_test(a_presets_warm_up_fits_the_run),
         cmocka_unit_test(another_schedule_is_whole),
         cmocka_unit_test(the_tie_has_two_names),
+        cmocka_unit_test(one_run_at_a_time),
+        cmocka_unit_test(what_a_killed_run_left_is_removed),
         cmocka_unit_test(what_no_run_can_have_stored_is_refused),
         cmocka_unit_test(a_damaged_state_stays_as_it_is),
         cmocka_unit_test(missing_merges_are_said),

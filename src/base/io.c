@@ -1,13 +1,14 @@
 /* io.c -- see io.h.
  *
  * A temporary is named PATH.tmp-PID-K and made only if no such file is there.
- * A process killed in mid-write leaves it behind; the file at PATH is then
- * still the old one.  A symbolic link at PATH is replaced, not followed.
+ * A process killed in mid-write leaves it behind (io_remove_temporaries); the
+ * file at PATH is then still the old one.  A symbolic link at PATH is replaced, not followed.
  *
  * References: POSIX.1-2017 rename() ("if newpath names an existing file it is
  * replaced, and a link named newpath remains visible throughout"), fsync().
  */
 #include "base/io.h"
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -16,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <sha2.h>
@@ -255,6 +257,62 @@ vt_status io_mkdir(const char *path, vt_error *err)
         part[i] = path[i];
     }
     free(part);
+    return status;
+}
+
+vt_status io_lock(int *lock, const char *folder, vt_error *err)
+{
+    *lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (*lock < 0 && errno == EACCES) return VT_OK;     /* it may be writable still */
+    if (*lock < 0)
+        return fail(err, VT_IO, "%s: cannot open the folder: %s", folder, strerror(errno));
+    int result;
+    do result = flock(*lock, LOCK_EX | LOCK_NB); while (result != 0 && errno == EINTR);
+    if (result == 0) return VT_OK;
+    const bool held = errno == EWOULDBLOCK;
+    io_unlock(lock);
+    if (!held) return VT_OK;
+    return fail(err, VT_IO, "%s: another process is writing to this folder", folder);
+}
+
+void io_unlock(int *lock)
+{
+    if (*lock >= 0) (void)close(*lock);
+    *lock = -1;
+}
+
+/* NAME.tmp-PID-K, as open_beside makes it */
+static bool is_temporary(const char *file, const char *name)
+{
+    const size_t n = strlen(name);
+    if (strncmp(file, name, n) != 0 || strncmp(file + n, ".tmp-", 5) != 0) return false;
+    const char *p = file + n + 5;
+    const size_t pid = strspn(p, "0123456789");
+    if (pid == 0 || p[pid] != '-') return false;
+    p += pid + 1;
+    const size_t k = strspn(p, "0123456789");
+    return k > 0 && p[k] == 0;
+}
+
+vt_status io_remove_temporaries(const char *folder, const char *const *names, size_t count,
+                                vt_error *err)
+{
+    DIR *dir = opendir(folder);
+    if (!dir && errno == EACCES) return VT_OK;
+    if (!dir) return fail(err, VT_IO, "%s: cannot open the folder: %s", folder, strerror(errno));
+    vt_status status = VT_OK;
+    for (const struct dirent *e; status == VT_OK && (e = readdir(dir)); ) {
+        bool ours = false;
+        for (size_t i = 0; i < count && !ours; i++) ours = is_temporary(e->d_name, names[i]);
+        struct stat info;
+        if (!ours || fstatat(dirfd(dir), e->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0 ||
+            !S_ISREG(info.st_mode))
+            continue;
+        if (unlinkat(dirfd(dir), e->d_name, 0) != 0 && errno != ENOENT)
+            status = fail(err, VT_IO, "%s/%s: cannot be removed: %s", folder, e->d_name,
+                          strerror(errno));
+    }
+    (void)closedir(dir);
     return status;
 }
 

@@ -35,6 +35,16 @@ VT_MUST_CHECK vt_status io_replace_pieces(const char *path, const io_piece *piec
                                           size_t count, vt_error *err);
 /* Makes a folder and its parents; fine when it is there. */
 VT_MUST_CHECK vt_status io_mkdir(const char *path, vt_error *err);
+/* Keeps other callers out of a folder until io_unlock() or the process's end, by
+ * an advisory lock on the folder itself: no file is made.  VT_IO where another
+ * holds it, or the folder cannot be opened.  *lock is -1, with VT_OK, where the
+ * file system has no such locks, or the folder is not readable. */
+VT_MUST_CHECK vt_status io_lock(int *lock, const char *folder, vt_error *err);
+void io_unlock(int *lock);              /* also of -1; *lock is -1 then */
+/* Removes what killed writers of these files (names in the folder) left behind.
+ * For the folder's only writer: a living one's would go too. */
+VT_MUST_CHECK vt_status io_remove_temporaries(const char *folder, const char *const *names,
+                                              size_t count, vt_error *err);
 /* Joins into a new string (free it), NULL without memory. */
 char *io_join(const char *folder, const char *name);
 

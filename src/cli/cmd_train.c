@@ -324,7 +324,8 @@ const command cmd_train = {
         "  0    trained, or stopped at --stop-at\n"
         "  2    an option cannot be used, or DIR holds a checkpoint and --resume is missing\n"
         "  3    the text or the checkpoint is not what it should be\n"
-        "  4    reading or writing failed; an old checkpoint stays as it was\n"
+        "  4    reading or writing failed, or another training writes to DIR; an old\n"
+        "       checkpoint stays as it was\n"
         "  5    sizes overflow or exceed memory\n"
         "  6    NaN or Inf: the step was not taken, the last save stays\n"
         "  130  interrupted; the state was saved\n",

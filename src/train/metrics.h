@@ -10,6 +10,8 @@
 
 #include "base/io.h"
 
+#define METRICS_NAME "metrics.jsonl"
+
 typedef struct metrics {
     int   file;                 /* -1: closed */
     char *path;

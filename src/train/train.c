@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 #include "base/cpu.h"
@@ -33,6 +34,7 @@ typedef struct run {
     const vt_train_events *events;
     vt_train_result *result;
     int          threads;
+    int          lock;              /* of the folder; -1: none */
     checkpoint   old;               /* resume: where to go on */
     run_record   record;
     corpus       text;
@@ -73,7 +75,7 @@ static void note(const run *r, const char *format, ...)
 /* ---- before the first step --------------------------------------------- */
 
 /* An old checkpoint is never overwritten by a new run, nor made up by resume. */
-static vt_status look_for_checkpoint(run *r, vt_error *err)
+static vt_status old_or_new(const run *r, vt_error *err)
 {
     const vt_train_options *o = &r->o;
     char *path = io_join(o->out, CHECKPOINT_STATE);
@@ -86,7 +88,26 @@ static vt_status look_for_checkpoint(run *r, vt_error *err)
     else if (!there && o->resume)
         s = fail(err, VT_IO, "%s: no checkpoint to resume", path);
     free(path);
-    if (s || !o->resume) return s;
+    return s;
+}
+
+/* One run at a time: two would overwrite each other's files, and both report
+ * success.  A folder that is not there yet is made and locked in `begin`, so that
+ * bad input leaves none. */
+static vt_status lock_folder(run *r, vt_error *err)
+{
+    vt_error why;
+    const vt_status s = io_lock(&r->lock, r->o.out, &why);
+    return s ? fail(err, s, "%.400s; one training at a time", why.text) : VT_OK;
+}
+
+static vt_status look_for_checkpoint(run *r, vt_error *err)
+{
+    const vt_train_options *o = &r->o;
+    struct stat info;
+    vt_status s;
+    if (stat(o->out, &info) == 0 && S_ISDIR(info.st_mode) && (s = lock_folder(r, err))) return s;
+    if ((s = old_or_new(r, err)) || !o->resume) return s;
     if ((s = checkpoint_open(&r->old, o->out, err)) ||
         (s = run_record_read(&r->record, r->old.run, r->old.path, err)) ||
         (s = settings_compare(o, &r->record.settings, err)))
@@ -165,6 +186,17 @@ done:
     return s;
 }
 
+/* The folder, ours, without what a killed run left. */
+static vt_status take_folder(run *r, vt_error *err)
+{
+    static const char *const names[] = { CHECKPOINT_STATE, CHECKPOINT_MODEL, "config.json",
+                                         "tokenizer.json", MANIFEST_NAME, METRICS_NAME };
+    vt_status s = io_mkdir(r->o.out, err);
+    if (s) return s;
+    if (r->lock < 0 && ((s = lock_folder(r, err)) || (s = old_or_new(r, err)))) return s;
+    return io_remove_temporaries(r->o.out, names, sizeof names / sizeof *names, err);
+}
+
 static vt_status begin(run *r, vt_error *err)
 {
     const vt_train_options *o = &r->o;
@@ -190,9 +222,9 @@ static vt_status begin(run *r, vt_error *err)
     }
     if (!(r->groups = optimizer_groups(&r->t.update)))
         return fail_memory(err, 0, "the list of groups");
-    char *path = io_join(o->out, "metrics.jsonl");
+    char *path = io_join(o->out, METRICS_NAME);
     if (!path) return fail_memory(err, strlen(o->out), "a file's name");
-    if ((s = io_mkdir(o->out, err)) == VT_OK) s = metrics_open(&r->log, path, r->t.step, err);
+    if ((s = take_folder(r, err)) == VT_OK) s = metrics_open(&r->log, path, r->t.step, err);
     free(path);
     return s;
 }
@@ -375,7 +407,7 @@ vt_status vt_train(const vt_train_options *o, const vt_train_events *events,
     r->events = events ? events : &silent;
     r->result = result ? result : &unused;
     *r->result = (vt_train_result){ .loss = (double)NAN, .val_loss = (double)NAN };
-    r->log.file = -1;
+    r->log.file = r->lock = -1;
     r->val_loss = (double)NAN;
     r->saved = -1;
     r->threads = o->threads > 0 ? o->threads : cpu_count();
@@ -395,6 +427,7 @@ vt_status vt_train(const vt_train_options *o, const vt_train_events *events,
     }
 done:
     metrics_close(&r->log);
+    io_unlock(&r->lock);
     trainer_free(&r->t);
     dataset_free(&r->tokens);
     bpe_free(r->tokenizer);
