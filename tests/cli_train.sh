@@ -139,10 +139,12 @@ same_at() {                             # DIR DESC
     is "$(state "$1")" "$(state straight)" "$2 (step $step + 5)"
     rm -r straight
 }
-for signal in INT TERM; do
+for signal in INT TERM HUP; do
     interrupted $signal stop$signal
     is $status 130 "SIG$signal: exit status"
-    is "$(wc -l < .err)" 1 "SIG$signal: one line"
+    is "$(wc -l < .err)" 2 "SIG$signal: two lines"
+    is "$(head -n 1 .err)" "vitrine train: stopping after this step; again to end at once" \
+        "SIG$signal: it is answered at once"
     contains "$err" "saved to stop$signal; go on with: $vitrine train --data c.csv --preset tiny \
 --steps 100000 --out stop$signal --resume" "SIG$signal: how to go on"
     exits 0 "SIG$signal: the checkpoint loads" "$vitrine" info stop$signal --json
@@ -151,6 +153,14 @@ for signal in INT TERM; do
 done
 interrupted INT jsonstop --json
 is "$status $(key interrupted) $(key finished)" "130 True False" "interrupted with --json"
+
+# nohup: a terminal that goes away does not stop it.
+sh -c 'trap "" HUP; exec "$0" "$@"' "$vitrine" train --data c.csv --preset tiny --steps 600 --out hup \
+    >.out 2>.err </dev/null &
+child=$! tries=0
+while [ ! -s hup/metrics.jsonl ] && [ $tries -lt 600 ]; do sleep 0.1; tries=$((tries + 1)); done
+kill -HUP $child 2>/dev/null; wait $child
+is "$? $(cat .err)" "0 " "an ignored SIGHUP stays ignored"
 
 # Before the first step there is nothing to save: it ends at once.
 mkfifo pipe

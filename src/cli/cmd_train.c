@@ -4,6 +4,7 @@
  * --resume the stored run), then over that, so that only what was given
  * replaces it.
  */
+#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <signal.h>
@@ -169,14 +170,18 @@ static volatile sig_atomic_t stepping, stop_asked, on_bar;
  * both end at once.  Files are replaced by rename: none is left half-written. */
 static void on_signal(int number)
 {
+    static const char stops[] = "\nvitrine train: stopping after this step; again to end at once\n";
+    static const char ends[] = "\nvitrine train: interrupted; nothing new was saved\n";
+    const bool at_once = stop_asked || !stepping;
+    const char *text = at_once ? ends : stops;
+    const size_t n = (at_once ? sizeof ends : sizeof stops) - 1;
+    const size_t skip = on_bar ? 0 : 1;         /* a bar's line has to be ended */
+    const int before = errno;
     (void)number;
-    if (stop_asked || !stepping) {
-        static const char text[] = "\nvitrine train: interrupted; nothing new was saved\n";
-        const size_t skip = on_bar ? 0 : 1;     /* a bar's line has to be ended */
-        (void)!write(STDERR_FILENO, text + skip, sizeof text - 1 - skip);
-        _exit(VT_INTERRUPTED);
-    }
+    (void)!write(STDERR_FILENO, text + skip, n - skip);
+    if (at_once) _exit(VT_INTERRUPTED);
     stop_asked = 1;
+    errno = before;
 }
 
 static void catch_signals(void)
@@ -185,6 +190,9 @@ static void catch_signals(void)
     sigemptyset(&a.sa_mask);
     sigaction(SIGINT, &a, NULL);
     sigaction(SIGTERM, &a, NULL);
+    struct sigaction old;                       /* nohup has it ignored: so it stays */
+    if (sigaction(SIGHUP, NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+        sigaction(SIGHUP, &a, NULL);
 }
 
 /* The same command with --resume; `drop_stop` leaves --stop-at out. */
