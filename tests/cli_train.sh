@@ -198,7 +198,9 @@ for columns in 60 80 120; do
     ok "on a terminal of $columns columns" on_terminal $columns \
         "'$vitrine' train --data c.csv --preset tiny --steps 20 --out tty$columns"
     tr '\r' '\n' < .out | grep '^ *[0-9]*/20 ' > bars
-    ok "$columns: a bar" grep -q '20/20  \[#*\] 100%  loss ' bars
+    ok "$columns: a bar" grep -q '20/20  \[##*\].*  loss .* tok/s .* left *$' bars
+    [ $columns -lt 80 ] || ok "$columns: with the validation loss" grep -q ' val [0-9]' bars
+    [ $columns -lt 100 ] || ok "$columns: and all numbers" grep -q ' lr .* grad [0-9]' bars
     is "$(awk '{ print length }' bars | sort -u)" $((columns - 1)) "$columns: it fits, and has one width"
     ok "$columns: no escape codes" sh -c "! grep -q '$(printf '\033')' .out"
 done

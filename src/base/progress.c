@@ -116,7 +116,7 @@ void progress_bar(char out[PROGRESS_BYTES], const progress *p, size_t width, boo
 {
     /* The last to stay comes first. */
     static const int order[NAMES] = { STEP, LOSS, LEFT, SPEED, VAL, LR, GRAD };
-    enum { LEAST_BAR = 12, MOST_BAR = 42, PERCENT = 5 };    /* ends; " 100%" */
+    enum { LEAST_BAR = 6, MOST_BAR = 42, PERCENT = 5 };     /* ends; " 100%" */
     if (width > 250) width = 250;
     fields f;
     make_fields(&f, p);
@@ -124,8 +124,9 @@ void progress_bar(char out[PROGRESS_BYTES], const progress *p, size_t width, boo
     size_t used = 0, at = 0;
     for (int k = 0; k < NAMES; k++) {
         const size_t n = strlen(f.text[order[k]]) + (k > 0 ? 2 : 0);
-        /* From the second field on, there is a bar between. */
-        const size_t rest = k > 0 ? LEAST_BAR + 2 + PERCENT : 0;
+        /* From the second field on, there is a bar between; the percentage
+         * where there is room: numbers go first. */
+        const size_t rest = k > 0 ? LEAST_BAR + 2 : 0;
         if (used + n + rest > width) break;
         shown[order[k]] = true;
         used += n;
@@ -133,15 +134,16 @@ void progress_bar(char out[PROGRESS_BYTES], const progress *p, size_t width, boo
     out[0] = 0;
     if (shown[STEP]) {
         add(out, &at, f.text[STEP]);
-        if (used + LEAST_BAR + 2 + PERCENT <= width) {
-            size_t bar = width - used - 2 - PERCENT;
+        if (used + LEAST_BAR + 2 <= width) {
+            char percent[16] = "";
+            if (used + LEAST_BAR + 2 + PERCENT <= width)
+                snprintf(percent, sizeof percent, " %3d%%", (int)(100 * fraction(p)));
+            size_t bar = width - used - 2 - strlen(percent);
             if (bar > MOST_BAR) bar = MOST_BAR;
             add(out, &at, "  ");
             add_bar(out, &at, bar - 2, fraction(p), utf8);
-            char percent[16];
-            snprintf(percent, sizeof percent, " %3d%%", (int)(100 * fraction(p)));
             add(out, &at, percent);
-            used += 2 + bar + PERCENT;
+            used += 2 + bar + strlen(percent);
         }
     }
     for (int k = LOSS; k < NAMES; k++) {
