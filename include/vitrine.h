@@ -99,7 +99,7 @@ typedef struct vt_train_options {
     long long eval_every;       /* steps between validations; 0 = at the end */
     long long save_every;       /* steps between saves; 0 = at the end */
     int  threads;               /* 0 = all cores; results do not depend on it */
-    const char *isa;            /* kernels: NULL = the best */
+    const char *isa;            /* kernels: NULL = the best; each have their own bits */
     const char *out;            /* the checkpoint's folder */
     long long stop_at;          /* save and end at this step; 0 = run through */
     bool resume;                /* go on from the checkpoint in `out` */
@@ -159,7 +159,10 @@ typedef struct vt_train_events {
 /* Trains and leaves in o->out: state.safetensors (the checkpoint),
  * model.safetensors, config.json, tokenizer.json, manifest.json and
  * metrics.jsonl (docs/formats.md).  An old checkpoint there is refused unless
- * `resume` is set, and so is a folder that another run is writing to (VT_IO).  A resumed run ends with the bits of an uninterrupted one.
+ * `resume` is set, and so is a folder that another run is writing to (VT_IO).
+ * A resumed run ends with the bits of an uninterrupted one, with any number of
+ * threads, where the kernels are the same: other instruction sets (isa) round in
+ * another order.  The checkpoint names its kernels; on_note says where they differ.
  * VT_NAN: a step had NaN or Inf; it was not taken, the last save stays.
  * VT_INTERRUPTED after on_step asked to stop: state was saved. */
 VT_MUST_CHECK vt_status vt_train(const vt_train_options *o, const vt_train_events *events,

@@ -381,6 +381,46 @@ static void edit_run(const char *folder, const char *from, const char *to)
     st_close(&f);
 }
 
+/* The same machine may run other kernels tomorrow: what is claimed of bits is
+ * claimed of kernels, which are named. */
+static void other_kernels_are_named(void **state)
+{
+    (void)state;
+    said s;
+    vt_train_result r, whole;
+    vt_train_options o = options("text.txt", "portable");
+    char before[65], after[65];
+    bytes b;
+    o.isa = "portable";
+    assert_ok(run(&o, &s, &whole));
+    assert_ok(io_read(&b, scratch("portable/manifest.json"), 1 << 20, &test_error));
+    assert_contains((const char *)b.data, "\"kernels\": \"portable\"");
+    bytes_free(&b);
+    edit_run("portable", "\"kernels\": \"portable\"", "\"kernels\": \"neon\"");
+    state_hash("portable", before);
+    o.resume = true;                        /* no step is left: nothing changes */
+    assert_ok(run(&o, &s, &r));
+    assert_null(strstr(s.notes, "kernels:"));
+    state_hash("portable", after);
+    assert_string_equal(before, after);
+
+    o = options("text.txt", "kernels");
+    o.isa = "portable", o.stop_at = 5;
+    assert_ok(run(&o, &s, &r));
+    edit_run("kernels", "\"kernels\": \"portable\"", "\"kernels\": \"neon\"");
+    o.resume = true, o.stop_at = 7;
+    assert_ok(run(&o, &s, &r));
+    assert_contains(s.notes, "kernels: portable, and neon until step 5; the bits will be those of "
+                    "neither alone\n");
+    o.stop_at = 0;
+    assert_ok(run(&o, &s, &r));
+    assert_null(strstr(s.notes, "kernels:"));
+    assert_string_equal(r.state_sha256, whole.state_sha256);
+    edit_run("kernels", "\"kernels\": \"portable\"", "\"kernels\": \"sixteen letters.\"");
+    assert_int_equal(run(&o, &s, &r), VT_BAD_INPUT);
+    assert_contains(test_error.text, "field \"kernels\"");
+}
+
 /* A stored option that no run can have is a fault of the file, not of the
  * command, for whoever reads it. */
 static void what_no_run_can_have_stored_is_refused(void **state)
@@ -468,6 +508,7 @@ int main(void)
         cmocka_unit_test(the_tie_has_two_names),
         cmocka_unit_test(one_run_at_a_time),
         cmocka_unit_test(what_a_killed_run_left_is_removed),
+        cmocka_unit_test(other_kernels_are_named),
         cmocka_unit_test(what_no_run_can_have_stored_is_refused),
         cmocka_unit_test(a_damaged_state_stays_as_it_is),
         cmocka_unit_test(missing_merges_are_said),

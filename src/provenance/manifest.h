@@ -1,7 +1,7 @@
 /* manifest.h -- manifest.json: where a checkpoint comes from.
  *
  *     {"vitrine": {"version": ..., "commit": ..., "build": ...},
- *      "step": 2600, "model": {sizes},
+ *      "step": 2600, "kernels": "avx2", "model": {sizes},
  *      "settings": {every flag that determines the run, seed and all},
  *      "corpus": {"sha256": ..., "documents": ..., "train_tokens": ..., ...},
  *      "files": {"state.safetensors": sha256, "model.safetensors": sha256,

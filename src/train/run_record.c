@@ -6,6 +6,7 @@
 void run_record_fields(js_writer *w, const run_record *r, const gpt_config *z)
 {
     js_field_int(w, "step", r->step);
+    js_field_string(w, "kernels", r->kernels);
     js_key(w, "model");
     js_open_object(w);
     checkpoint_write_sizes(w, z);
@@ -51,10 +52,12 @@ static vt_status read_hash(char out[65], const json_t *object, const char *key,
 vt_status run_record_read(run_record *r, const json_t *run, const char *where, vt_error *err)
 {
     const json_t *settings, *corpus;
+    const char *kernels;
     int64_t step;
     vt_status s;
     *r = (run_record){ .step = 0 };
     if ((s = js_get_int(run, "step", where, 0, 1LL << 40, &step, err)) ||
+        (s = js_get_string(run, "kernels", where, &kernels, err)) ||
         (s = js_get_object(run, "settings", where, &settings, err)) ||
         (s = settings_read(&r->settings, settings, where, err)) ||
         (s = js_get_object(run, "corpus", where, &corpus, err)) ||
@@ -65,6 +68,10 @@ vt_status run_record_read(run_record *r, const json_t *run, const char *where, v
         (s = js_get_size(corpus, "val_tokens", where, 0, SIZE_MAX / 2, &r->val_tokens, err)))
         return s;
     r->step = step;
+    if (strlen(kernels) >= sizeof r->kernels)       /* not ours, perhaps: a name is enough */
+        return fail(err, VT_BAD_INPUT, "%s: field \"kernels\": expected a name of at most %zu "
+                    "letters", where, sizeof r->kernels - 1);
+    memcpy(r->kernels, kernels, strlen(kernels) + 1);
     if (step > r->settings.steps)
         return fail(err, VT_BAD_INPUT, "%s: field \"step\": %lld: expected at most the run's %lld "
                     "steps", where, r->step, r->settings.steps);

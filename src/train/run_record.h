@@ -1,11 +1,13 @@
 /* run_record.h -- what a checkpoint knows of its run, as the JSON text "run" of
  * state.safetensors:
  *
- *     {"step": 250, "model": {sizes}, "settings": {settings.def},
+ *     {"step": 250, "kernels": "avx2", "model": {sizes}, "settings": {settings.def},
  *      "corpus": {"sha256": ..., "tokens_sha256": ..., "documents": ...,
  *                 "train_tokens": ..., "val_tokens": ...}}
  *
- * No time, host, path or commit: the same run writes the same bytes anywhere.
+ * No time, host, path or commit: the same run with the same kernels writes the
+ * same bytes anywhere.  Kernels of different instruction sets add in different
+ * orders; each set has bits of its own.
  */
 #ifndef RUN_RECORD_H
 #define RUN_RECORD_H
@@ -15,6 +17,7 @@
 
 typedef struct run_record {
     long long step;
+    char   kernels[16];             /* that took the latest step: "portable", ... */
     vt_train_options settings;      /* the fields of settings.def */
     char   corpus_sha256[65];       /* of the corpus file */
     char   tokens_sha256[65];       /* of all token ids, as 32-bit little-endian */

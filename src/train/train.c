@@ -34,6 +34,7 @@ typedef struct run {
     const vt_train_events *events;
     vt_train_result *result;
     int          threads;
+    char         kernels[sizeof ((run_record *)NULL)->kernels];     /* in use now */
     int          lock;              /* of the folder; -1: none */
     checkpoint   old;               /* resume: where to go on */
     run_record   record;
@@ -209,7 +210,11 @@ static vt_status begin(run *r, vt_error *err)
     r->o.steps = r->t.o.steps;
     r->o.warmup = r->t.o.warmup;
     r->record.settings = r->t.o;
+    snprintf(r->kernels, sizeof r->kernels, "%s", r->t.model.kernels->name);
     if (o->resume) {
+        if (strcmp(r->kernels, r->record.kernels) != 0 && r->record.step < r->t.o.steps)
+            note(r, "kernels: %s, and %s until step %lld; the bits will be those of neither alone",
+                 r->kernels, r->record.kernels, r->record.step);
         const gpt_config *a = &r->old.z, *b = &r->z;
         if (a->L != b->L || a->C != b->C || a->NH != b->NH || a->FF != b->FF || a->T != b->T ||
             a->V != b->V || a->tied != b->tied)
@@ -333,6 +338,7 @@ static vt_status steps(run *r, vt_error *err)
         const double before = now();
         trainer_result step;
         if ((s = trainer_step(&r->t, &step, err))) return s;
+        memcpy(r->record.kernels, r->kernels, sizeof r->kernels);
         const double after = now(), speed = (double)step.tokens / (after - before);
         const bool at_end = r->t.step == last;
         const long long done = r->t.step - first;
