@@ -38,15 +38,19 @@ case $1 in
         echo "$options" > "$out/options"; echo "$hash" > "$out/hash"
         [ "$status" = 3 ] || touch "$out/state.safetensors"
         step=50; [ "$status" = 0 ] || step=20
+        echo '{"step": 1, "loss": 5, "val_loss": 4.5}' > "$out/metrics.jsonl"
+        [ "$status" != 0 ] || printf '%s\n' '{"step": 49, "loss": 4, "val_loss": 3.98769}' \
+            '{"step": 50, "loss": 4, "val_loss": null}' >> "$out/metrics.jsonl"
+        echo '{"loss": 4, "val_loss": null, "bigram_loss": 4.01234, "bigram_k": 0.1}'
         echo "{ \"step\": $step, \"steps\": 50, \"manifest\": {\"step\": 1, \"steps\": 2} }" > "$out/info"
         exit "$status" ;;
     info) cat "$2/info" ;;
-    generate) echo "It was a sample." ;;
-    check) exit $(cat "$here/check-status") ;;
+    generate) echo "It was a sample."; echo "novelty: 9 of 10 words" >&2; exit $(cat "$here/generate-status") ;;
+    check) echo "table"; echo "compared 3 of 4: VERDICT"; exit $(cat "$here/check-status") ;;
 esac
 END
 chmod +x bin/cmake tree/build/vitrine
-echo 0 > train-status; echo 0 > check-status
+echo 0 > train-status; echo 0 > check-status; echo 0 > generate-status
 PATH=$tmp/bin:$PATH
 run() { : > calls; (cd elsewhere && sh ../tree/run "$@"); }
 trained() { grep '^vitrine train' calls | grep -vc -- --resume; }
@@ -70,7 +74,15 @@ contains "$(cat calls)" "vitrine generate build/models/default --prompt It was" 
 contains "$(cat calls)" "vitrine check build/models/default" "and checks"
 contains "$out" "s  training" "--times: a phase"
 contains "$out" "s  in all" "and the sum"
+result="validation loss 3.9877 nats per token (build/models/default/metrics.jsonl); \
+best bigram 4.0123 (add-k, k = 0.1)
+novelty: 9 of 10 words
+         (aimed at: 90 % of the words or more, a run of under 60 characters)
+gradients: compared 3 of 4: VERDICT"
+contains "$out" "$result" "it ends with what came of it"
+lacks "$out" '"bigram_loss"' "not as JSON"
 exits 0 "the second time" run
+contains "$out" "$result" "the same"
 is "$(trained)" 0 "it does not train"
 contains "$out" "used as it is" "and says so"
 lacks "$out" "in all" "no table unless asked for"
@@ -93,6 +105,11 @@ echo 1 > check-status
 exits 1 "a check that fails" run
 echo 0 > check-status
 
+echo 3 > generate-status
+exits 3 "a sample that fails" run
+contains "$err" "novelty: 9" "its error is shown"
+echo 0 > generate-status
+
 echo one > elsewhere/my.letters.txt
 exits 0 "a text of one's own, from another folder" run --data my.letters.txt
 contains "$(cat calls)" "--data $tmp/elsewhere/my.letters.txt" "is found"
@@ -112,6 +129,11 @@ exits 0 "another preset" run --data my.letters.txt --column body --preset tiny
 contains "$(cat calls)" "--out build/models/my.letters-tiny" "has a folder of its own"
 contains "$(cat calls)" "--preset tiny --seed 42" "the preset"
 contains "$(cat calls)" "--steps 2000" "and fewer steps"
+
+mkdir others; cp tree/run others/; chmod 755 others
+refuses 4 "cannot write to $tmp/others/build" "a folder of someone else's" unprivileged sh others/run
+mkdir others/build others/build/run-logs; mkdir -m 777 others/build/models; chmod 777 others/build
+refuses 4 "cannot write to $tmp/others/build/run-logs" "or its logs" unprivileged sh others/run
 
 echo 3 > train-status
 exits 3 "bad input" run --again
