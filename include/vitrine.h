@@ -125,7 +125,7 @@ typedef struct vt_train_start {
     const char *isa;
     char   corpus_sha256[65];
     double bigram_loss, bigram_k;   /* best add-k bigram on the validation tokens */
-    size_t memory_bytes;            /* of all blocks */
+    size_t memory_bytes;            /* at most, the old checkpoint's counted */
     const char *decay_groups;       /* one line a group: which tensors, how many */
 } vt_train_start;
 

@@ -97,6 +97,32 @@ static void sha256_is_the_standards(void **state)
     free(a);
 }
 
+static void a_files_hash_is_its_contents(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = { 0, 1, 65535, 65536, 65537, 131072, 300001 };
+    char *path = at("hashed"), *missing = at("missing");
+    unsigned char *data = malloc(300001);
+    char found[65], want[65];
+    assert_non_null(data);
+    for (size_t i = 0; i < 300001; i++) data[i] = (unsigned char)(i * 11 + i / 253);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        assert_ok(io_replace(path, data, sizes[i], &test_error));
+        sha256_hex(want, data, sizes[i]);
+        assert_ok(sha256_hex_file(found, path, &test_error));
+        assert_string_equal(found, want);
+    }
+    unlink(path);
+    assert_int_equal(sha256_hex_file(found, missing, &test_error), VT_IO);
+    assert_contains(test_error.text, missing);
+    assert_int_equal(sha256_hex_file(found, folder, &test_error), VT_IO);
+    assert_contains(test_error.text, "expected a regular file");
+    assert_int_equal(sha256_hex_file(found, "/dev/zero", &test_error), VT_IO);
+    free(data);
+    free(path);
+    free(missing);
+}
+
 static void texts_grow(void **state)
 {
     (void)state;
@@ -383,6 +409,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sha256_is_the_standards),
+        cmocka_unit_test(a_files_hash_is_its_contents),
         cmocka_unit_test(texts_grow),
         cmocka_unit_test(written_is_read),
         cmocka_unit_test(a_pipe_is_read_to_its_end),

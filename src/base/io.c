@@ -2,7 +2,8 @@
  *
  * A temporary is named PATH.tmp-PID-K and made only if no such file is there.
  * A process killed in mid-write leaves it behind (io_remove_temporaries); the
- * file at PATH is then still the old one.  A symbolic link at PATH is replaced, not followed.
+ * file at PATH is then still the old one.  A symbolic link at PATH is replaced,
+ * not followed.
  *
  * References: POSIX.1-2017 rename() ("if newpath names an existing file it is
  * replaced, and a link named newpath remains visible throughout"), fsync().
@@ -327,15 +328,47 @@ char *io_join(const char *folder, const char *name)
     return path;
 }
 
+static void sha256_end(char out[65], SHA2_CTX *context)
+{
+    uint8_t digest[SHA256_DIGEST_LENGTH];
+    SHA256Final(digest, context);
+    for (size_t i = 0; i < sizeof digest; i++) snprintf(out + 2 * i, 3, "%02x", digest[i]);
+}
+
+vt_status sha256_hex_file(char out[65], const char *path, vt_error *err)
+{
+    enum { PIECE = 1 << 16 };
+    SHA2_CTX context;
+    int file;
+    do file = open(path, O_RDONLY | O_CLOEXEC); while (file < 0 && errno == EINTR);
+    if (file < 0) return fail(err, VT_IO, "%s: cannot open: %s", path, strerror(errno));
+    unsigned char *piece = malloc(PIECE);
+    struct stat info;
+    vt_status status = VT_OK;
+    if (!piece) status = fail_memory(err, PIECE, "a piece of a file");
+    else if (fstat(file, &info) != 0 || !S_ISREG(info.st_mode))
+        status = fail(err, VT_IO, "%s: expected a regular file", path);
+    SHA256Init(&context);
+    while (status == VT_OK) {
+        const ssize_t n = read(file, piece, PIECE);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) status = fail(err, VT_IO, "%s: cannot read: %s", path, strerror(errno));
+        if (n <= 0) break;
+        SHA256Update(&context, piece, (size_t)n);
+    }
+    if (status == VT_OK) sha256_end(out, &context);
+    free(piece);
+    (void)close(file);
+    return status;
+}
+
 void sha256_hex_pieces(char out[65], const io_piece *pieces, size_t count)
 {
     SHA2_CTX context;
     SHA256Init(&context);
     for (size_t i = 0; i < count; i++)
         if (pieces[i].n > 0) SHA256Update(&context, pieces[i].data, pieces[i].n);
-    uint8_t digest[SHA256_DIGEST_LENGTH];
-    SHA256Final(digest, &context);
-    for (size_t i = 0; i < sizeof digest; i++) snprintf(out + 2 * i, 3, "%02x", digest[i]);
+    sha256_end(out, &context);
 }
 
 void sha256_hex(char out[65], const void *data, size_t n)

@@ -50,6 +50,8 @@ char *io_join(const char *folder, const char *name);
 
 /* Lower-case hex of SHA-256, 64 characters and a NUL. */
 void sha256_hex(char out[65], const void *data, size_t n);
+/* Of a file, read piece by piece: its size takes no memory.  VT_IO, as io_read. */
+VT_MUST_CHECK vt_status sha256_hex_file(char out[65], const char *path, vt_error *err);
 /* The same of several pieces. */
 void sha256_hex_pieces(char out[65], const io_piece *pieces, size_t count);
 

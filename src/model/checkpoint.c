@@ -168,9 +168,17 @@ static vt_status check_seal(const checkpoint *c, const char *run, const char *to
  * hears of a fault at once. */
 static vt_status check_moments(const checkpoint *c, vt_error *err)
 {
-    float *x = malloc(c->count * sizeof *x);
-    if (!x) return fail_memory(err, c->count * sizeof *x, "moments");
-    const vt_status s = checkpoint_moments(c, x, x, err);
+    static const char *const prefixes[] = { "adam.m.", "adam.v." };
+    size_t most = 0;
+    for (size_t i = 0; i < c->ntensors; i++)
+        if (c->tensors[i].count > most) most = c->tensors[i].count;
+    float *x = malloc(most * sizeof *x);
+    vt_status s = x ? VT_OK : fail_memory(err, most * sizeof *x, "moments");
+    for (size_t k = 0; k < 2; k++)
+        for (size_t i = 0; i < c->ntensors && s == VT_OK; i++) {
+            s = copy_tensor(&c->state, prefixes[k], &c->tensors[i], false, x, err);
+            if (s == VT_OK) s = check_values(c, prefixes[k], &c->tensors[i], x, k == 1, err);
+        }
     free(x);
     return s;
 }

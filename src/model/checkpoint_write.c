@@ -91,13 +91,11 @@ static vt_status refresh(const char *folder, const char *name, const io_piece *p
                          size_t count, char hash[65], vt_error *err)
 {
     char *path = io_join(folder, name), old_hash[65] = "";
-    bytes old = { 0 };
     vt_status s = VT_OK;
     if (!path) return fail_memory(err, strlen(name), "a file's name");
     sha256_hex_pieces(hash, pieces, count);
-    if (io_read(&old, path, SIZE_MAX / 4, NULL) == VT_OK) sha256_hex(old_hash, old.data, old.len);
-    if (strcmp(hash, old_hash) != 0) s = io_replace_pieces(path, pieces, count, err);
-    bytes_free(&old);
+    if (sha256_hex_file(old_hash, path, NULL) != VT_OK || strcmp(hash, old_hash) != 0)
+        s = io_replace_pieces(path, pieces, count, err);
     free(path);
     return s;
 }

@@ -22,11 +22,8 @@ void manifest_write_build(js_writer *w)
 static vt_status hash_file(char hash[65], const char *folder, const char *name, vt_error *err)
 {
     char *path = io_join(folder, name);
-    bytes content = { 0 };
     if (!path) return fail_memory(err, strlen(folder), "a file's name");
-    const vt_status s = io_read(&content, path, SIZE_MAX / 4, err);
-    if (s == VT_OK) sha256_hex(hash, content.data, content.len);
-    bytes_free(&content);
+    const vt_status s = sha256_hex_file(hash, path, err);
     free(path);
     return s;
 }

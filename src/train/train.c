@@ -37,6 +37,7 @@ typedef struct run {
     char         kernels[sizeof ((run_record *)NULL)->kernels];     /* in use now */
     int          lock;              /* of the folder; -1: none */
     checkpoint   old;               /* resume: where to go on */
+    size_t       old_bytes;         /* of memory that it took */
     run_record   record;
     corpus       text;
     dataset_split split;
@@ -182,6 +183,8 @@ static vt_status read_data(run *r, vt_error *err)
              "loss", r->tokens.nvalid, o->seq);
     else s = bigram_best(&r->pairs, r->tokens.train, r->tokens.ntrain, r->tokens.valid,
                          r->tokens.nvalid, (size_t)o->seq, (size_t)r->z.V, err);
+    corpus_free(&r->text);              /* tokens are all that is read from here on */
+    dataset_split_free(&r->split);
 done:
     team_free(crew);
     return s;
@@ -224,6 +227,8 @@ static vt_status begin(run *r, vt_error *err)
         if ((s = checkpoint_moments(&r->old, r->t.m, r->t.v, err))) return s;
         r->t.step = r->record.step;
         r->saved = r->record.step;
+        r->old_bytes = r->old.state.content.len + r->old.count * sizeof *r->old.params;
+        checkpoint_close(&r->old);
     }
     if (!(r->groups = optimizer_groups(&r->t.update)))
         return fail_memory(err, 0, "the list of groups");
@@ -234,6 +239,16 @@ static vt_status begin(run *r, vt_error *err)
     return s;
 }
 
+/* What the run takes at most: its block and tokens; beside them the old state, at
+ * the start, or the head, turned for a save. */
+static size_t memory_needed(const run *r)
+{
+    const size_t head = r->z.tied ? 0 : (size_t)r->z.C * (size_t)r->z.V * sizeof(float);
+    return r->t.block.size + (r->tokens.ntrain + r->tokens.nvalid) * sizeof(int) +
+           team_shared_bytes(r->t.crew) + (size_t)r->threads * team_scratch_bytes(r->t.crew) +
+           (r->old_bytes > head ? r->old_bytes : head);
+}
+
 static void report_start(const run *r)
 {
     const vt_train_start start = {
@@ -242,7 +257,7 @@ static void report_start(const run *r)
         .parameters = r->t.count, .vocabulary = r->z.V, .merges = bpe_merges(r->tokenizer),
         .first_step = r->t.step, .steps = r->t.o.steps, .threads = r->threads,
         .isa = r->t.model.kernels->name, .bigram_loss = r->pairs.loss,
-        .bigram_k = r->pairs.k, .memory_bytes = r->t.block.size, .decay_groups = r->groups,
+        .bigram_k = r->pairs.k, .memory_bytes = memory_needed(r), .decay_groups = r->groups,
     };
     vt_train_start copy = start;
     memcpy(copy.corpus_sha256, r->record.corpus_sha256, 65);
