@@ -356,6 +356,37 @@ static void what_a_killed_run_left_is_removed(void **state)
     assert_ok(vt_verify(o.out, &test_error));
 }
 
+/* The same file read another way has the same hash: what differs is said. */
+static void other_columns_and_rows_are_named(void **state)
+{
+    (void)state;
+    char text[4000] = "text,other\n";
+    for (int i = 0; i < 30; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "the sea %d was calm and grey,"
+                 "once more the grey sea %d\n", i, i);
+    scratch_file("two.csv", text, strlen(text));
+    said s;
+    vt_train_result r;
+    vt_train_options o = options("two.csv", "two");
+    o.steps = 2, o.warmup = 0;
+    assert_ok(run(&o, &s, &r));
+    o.resume = true;
+    o.column = "other";
+    assert_int_equal(run(&o, &s, &r), VT_BAD_INPUT);
+    assert_contains(test_error.text, "two.csv: is the file of the run to resume, but its column or its "
+                    "rows are others: they hold 30 documents and ");
+    assert_contains(test_error.text, "the run had 30 and ");
+    o.column = NULL, o.max_rows = 20;
+    assert_int_equal(run(&o, &s, &r), VT_BAD_INPUT);
+    assert_contains(test_error.text, "they hold 20 documents and ");
+    o.max_rows = 0;
+    o.data = options("text.txt", "two").data;
+    assert_int_equal(run(&o, &s, &r), VT_BAD_INPUT);
+    assert_contains(test_error.text, "its tokens are not those of the run to resume (the corpus had");
+    o.data = options("two.csv", "two").data;
+    assert_ok(run(&o, &s, &r));
+}
+
 /* Writes the state again with another text of its run, all hashes right. */
 static void edit_run(const char *folder, const char *from, const char *to)
 {
@@ -509,6 +540,7 @@ int main(void)
         cmocka_unit_test(one_run_at_a_time),
         cmocka_unit_test(what_a_killed_run_left_is_removed),
         cmocka_unit_test(other_kernels_are_named),
+        cmocka_unit_test(other_columns_and_rows_are_named),
         cmocka_unit_test(what_no_run_can_have_stored_is_refused),
         cmocka_unit_test(a_damaged_state_stays_as_it_is),
         cmocka_unit_test(missing_merges_are_said),

@@ -142,7 +142,13 @@ static vt_status make_tokenizer(run *r, team *crew, vt_error *err)
 
 static vt_status compare_corpus(const run *r, const char *tokens_sha256, vt_error *err)
 {
+    const size_t had = r->record.train_tokens + r->record.val_tokens;
     if (strcmp(tokens_sha256, r->record.tokens_sha256) == 0) return VT_OK;
+    if (strcmp(r->text.sha256, r->record.corpus_sha256) == 0)
+        return fail(err, VT_BAD_INPUT, "%s: is the file of the run to resume, but its column or "
+                    "its rows are others: they hold %zu documents and %zu tokens, the run had %zu "
+                    "and %zu (--column, --max-rows)", r->o.data, r->text.count,
+                    r->tokens.ntrain + r->tokens.nvalid, r->record.documents, had);
     return fail(err, VT_BAD_INPUT, "%s: its tokens are not those of the run to resume (the "
                 "corpus had sha256 %.16s..., this file has %.16s...)", r->o.data,
                 r->record.corpus_sha256, r->text.sha256);
