@@ -576,6 +576,7 @@ static void variants_in_config_json_are_refused(void **state)
         { "\"model_type\"", "\"scale_attn_by_inverse_layer_idx\": true, \"model_type\"",
           "\"scale_attn_by_inverse_layer_idx\": expected false" },
         { "\"gelu_new\"", "\"gelu\"", "expected gelu_new" },
+        { "\"n_layer\": 2", "\"n_layer\": 2147483647", "parameters are needed by its sizes" },
         { "\"model_type\"", "\"scale_attn_weights\": true, \"model_type\"", NULL },
         { "\"n_inner\": 24", "\"n_inner\": null", NULL },               /* 4 C */
     };
