@@ -9,7 +9,7 @@
  *     vt_novelty     how much of a text is copied from the training text, which
  *                    vt_training_text_open reads
  *
- * Link with libvitrine.a, jansson, libmd, zlib, pthread and libm.
+ * Link with libvitrine.a, jansson, libmd, pthread and libm.
  *
  * Every fallible function returns a vt_status and, where the caller passes a
  * vt_error, writes one line that says what was wrong, where, and what was
@@ -158,8 +158,8 @@ typedef struct vt_train_events {
 
 /* Trains and leaves in o->out: state.safetensors (the checkpoint),
  * model.safetensors, config.json, tokenizer.json, manifest.json and
- * metrics.jsonl (docs/formats.md).  An old checkpoint there is refused unless
- * `resume` is set, and so is a folder that another run is writing to (VT_IO).
+ * metrics.jsonl (a line of JSON a step).  An old checkpoint there is refused
+ * unless `resume` is set, and so is a folder that another run is writing to (VT_IO).
  * A resumed run ends with the bits of an uninterrupted one, with any number of
  * threads, where the kernels are the same: other instruction sets (isa) round in
  * another order.  The checkpoint names its kernels; on_note says where they differ.

@@ -38,6 +38,8 @@ if(avx2 IN_LIST isas)
   target_compile_definitions(test_simd PRIVATE VT_X86=1)
 endif()
 
+target_link_libraries(test_austen PRIVATE ZLIB::ZLIB)       # it makes archives
+
 add_executable(bits tests/bits.c)           # for cli_bits.sh
 target_link_libraries(bits PRIVATE test_support)
 set_target_properties(bits PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)

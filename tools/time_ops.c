@@ -16,7 +16,7 @@
 
 typedef struct preset { const char *name; int B, T, L, C, NH, FF, V; } preset;
 static const preset presets[] = {
-    { "default", 16, 128, 4, 128, 4, 512, 1281 },
+    { "default",  8, 128, 4, 128, 4, 512, 1281 },
     { "tiny",    16,  16, 2,  32, 2, 128,  757 },
 };
 

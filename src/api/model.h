@@ -1,5 +1,5 @@
-/* model.h -- what a vt_model is: a checkpoint, its tokenizer, a team, and the
- * fast wiring over the checkpoint's parameters.
+/* model.h -- what a vt_model is: a checkpoint, the record of its run, its
+ * tokenizer, and the kernels and threads that it is to be run with.
  */
 #ifndef API_MODEL_H
 #define API_MODEL_H

@@ -48,7 +48,7 @@ typedef struct options_read {
 typedef struct command {
     const char *name;           /* "train" */
     const char *summary;        /* one line of `vitrine --help` */
-    const char *usage;          /* lines, without "vitrine" */
+    const char *usage;          /* "vitrine train --data FILE ..." */
     const char *about;          /* paragraphs */
     const option_row *rows;     /* nrows of them, at most OPTIONS_MOST */
     size_t      nrows;

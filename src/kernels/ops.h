@@ -1,9 +1,9 @@
 /* ops.h -- the table of float32 kernels that a trained model runs on.
  *
  * Three roles: the definition (ref.h's float compilation, the text to read),
- * the portable fast kernel, and the fast kernel of an instruction set.
- * ops_pick() fills a table with the portable ones, then overrides them by what
- * the processor can do.  Each takes a team of threads first (NULL: the caller
+ * the portable fast kernel, and the fast kernel of an instruction set.  Each set
+ * has a whole table, compiled from one text; ops_pick() chooses one.  A kernel
+ * takes a team of threads first (NULL: the caller
  * alone) and means exactly what the definition of the same name means: shapes,
  * argument order, what is written, what is added to.
  *
@@ -74,8 +74,7 @@ typedef struct ops {
                                   const float *lse, const float *logits,
                                   const int *target, float temperature, int N, int V);
 
-    /* Sum of squares in double of n floats (scaled so that it cannot overflow:
-     * a float's square fits a double); NaN or Inf shows in the result. */
+    /* Sum of squares of n floats, in double, where it cannot overflow; NaN or Inf shows in the result. */
     double (*sum_squares)(team *, const float *x, size_t n);
     /* One AdamW step t (from 1), gradients first multiplied by `clip`. */
     void (*adamw)(team *, float *w, float *m, float *v, const float *g, size_t n,

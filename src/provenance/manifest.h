@@ -20,7 +20,7 @@
 /* The field "vitrine" of an open object. */
 void manifest_write_build(js_writer *w);
 
-/* The field "files": the sha256 of each of MANIFEST_FILES in the folder. */
+/* The field "files": the sha256 of each of the four files in the folder. */
 VT_MUST_CHECK vt_status manifest_write_files(js_writer *w, const char *folder, vt_error *err);
 
 /* Compares the folder's files with its manifest.  VT_BAD_INPUT names the first

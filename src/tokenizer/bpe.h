@@ -19,7 +19,6 @@
 
 #include "base/io.h"
 #include "base/slice.h"
-#include "base/slice.h"
 #include "base/threads.h"
 
 /* The spelling of the special token. */
