@@ -7,10 +7,11 @@
  *  vhat = v / (1 - beta2^t)                                     (adamw.vhat)
  *  w    = w - lr (mhat / (sqrt(vhat) + eps) + decay w)             (adamw.w)
  *
- * clip is gradclip.c's factor, 1 for none; t counts steps from 1.  The decay
- * acts on the weight before the step and never enters the moments.  eps stands
- * outside the root and after the bias correction, as in PyTorch.  Nothing here
- * orders two numbers, so the double complex compilation is the same function.
+ * for each weight by itself.  clip is gradclip.c's factor, 1 for none; t counts
+ * steps from 1.  The decay acts on the weight before the step and never enters
+ * the moments.  eps stands outside the root and after the bias correction, as in
+ * PyTorch.  Nothing here orders two numbers, so the double complex compilation is
+ * the same function.
  */
 #include "ref.h"
 
