@@ -176,14 +176,14 @@ static void st04_shape_times_type(void **state)
     assert_int_equal(st_copy_f32(&f, "a", 2, shape, x, &test_error), VT_BAD_INPUT);
     assert_contains(test_error.text, "hand.st: tensor \"a\" (byte ");
     assert_contains(test_error.text, "expected F32 [2, 3], found F64 [2, 3]");
-    assert_int_equal(st_copy_f64(&f, "a", 2, turned, y, &test_error), VT_BAD_INPUT);
+    assert_int_equal(st_copy(&f, "a", ST_F64, 2, turned, y, &test_error), VT_BAD_INPUT);
     assert_contains(test_error.text, "expected F64 [3, 2], found F64 [2, 3]");
-    assert_int_equal(st_copy_f64(&f, "a", 3, shape, y, &test_error), VT_BAD_INPUT);
+    assert_int_equal(st_copy(&f, "a", ST_F64, 3, shape, y, &test_error), VT_BAD_INPUT);
     assert_contains(test_error.text, "expected F64 [2, 3, 1], found F64 [2, 3]");
-    assert_int_equal(st_copy_f64(&f, "a", 1, shape, y, &test_error), VT_BAD_INPUT);
-    assert_int_equal(st_copy_f64(&f, "b", 2, shape, y, &test_error), VT_BAD_INPUT);
+    assert_int_equal(st_copy(&f, "a", ST_F64, 1, shape, y, &test_error), VT_BAD_INPUT);
+    assert_int_equal(st_copy(&f, "b", ST_F64, 2, shape, y, &test_error), VT_BAD_INPUT);
     assert_contains(test_error.text, "tensor \"b\" is missing, expected F64 [2, 3]");
-    assert_ok(st_copy_f64(&f, "a", 2, shape, y, &test_error));
+    assert_ok(st_copy(&f, "a", ST_F64, 2, shape, y, &test_error));
     st_close(&f);
     f = accepted("{" E("s", "I64", "[]", "[0,8]") "}", 8);      /* a scalar */
     int64_t scalar = 0;
@@ -214,7 +214,7 @@ static void st05_data_at_any_address(void **state)
     double y;
     const size_t one[1] = { 1 };
     assert_ok(st_copy_f32(&f, "x", 1, one, &x, &test_error));
-    assert_ok(st_copy_f64(&f, "y", 1, one, &y, &test_error));
+    assert_ok(st_copy(&f, "y", ST_F64, 1, one, &y, &test_error));
     assert_memory_equal(&x, "\1\2\3\4", 4);
     assert_memory_equal(&y, "\5\6\7\10\11\12\13\14", 8);
     st_close(&f);

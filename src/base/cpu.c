@@ -2,15 +2,13 @@
  *
  * x86: CPUID leaves 1 and 7 say what the processor has, XGETBV what the
  * operating system saves (vector registers that it does not save are lost
- * at any moment).  AMX also asks the kernel for permission before its first
- * use; that is not done here.
+ * at any moment).
  *
  * References: Intel 64 and IA-32 Architectures Software Developer's Manual,
  * vol. 1, 14.3, 15.2-15.4; vol. 2, CPUID.
  */
 #define _GNU_SOURCE             /* sched_getaffinity */
 #include "base/cpu.h"
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -48,16 +46,9 @@ cpu_features cpu_detect(void)
     const uint32_t saved = saved_state();
     const bool ymm = (saved & 0x6u) == 0x6u;        /* SSE, AVX */
     const bool zmm = (saved & 0xE6u) == 0xE6u;      /* and opmask, ZMM */
-    const bool tile = (saved & 0x60000u) == 0x60000u;
     if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return f;
     f.avx2 = ymm && fma && bit(b, 5);
     f.avx512 = zmm && fma && bit(b, 16) && bit(b, 17) && bit(b, 30) && bit(b, 31);
-    f.avx512_vnni = f.avx512 && bit(c, 11);
-    f.amx_bf16 = tile && bit(d, 22);
-    f.amx_tile = tile && bit(d, 24);
-    f.amx_int8 = tile && bit(d, 25);
-    if (a >= 1 && __get_cpuid_count(7, 1, &a, &b, &c, &d))
-        f.avx512_bf16 = f.avx512 && bit(a, 5);
     return f;
 }
 #else
@@ -108,22 +99,4 @@ size_t cpu_memory(void)
     if (v2 < bytes) bytes = v2;
     if (v1 < bytes) bytes = v1;
     return bytes > SIZE_MAX ? SIZE_MAX : (size_t)bytes;
-}
-
-void cpu_name(char *out, size_t size)
-{
-    if (size == 0) return;
-    snprintf(out, size, "unknown processor");
-    FILE *file = fopen("/proc/cpuinfo", "re");
-    if (!file) return;
-    char line[512];
-    while (fgets(line, sizeof line, file)) {
-        const char *colon = strchr(line, ':');
-        if (strncmp(line, "model name", 10) != 0 || !colon) continue;
-        for (colon++; *colon == ' '; colon++) { }
-        line[strcspn(line, "\n")] = 0;
-        snprintf(out, size, "%s", colon);
-        break;
-    }
-    fclose(file);
 }

@@ -12,7 +12,6 @@
 typedef struct cpu_features {
     bool avx2;          /* AVX2 and FMA */
     bool avx512;        /* AVX-512 F, VL, DQ, BW, and FMA */
-    bool avx512_vnni, avx512_bf16, amx_tile, amx_bf16, amx_int8;
 } cpu_features;
 
 cpu_features cpu_detect(void);
@@ -23,8 +22,5 @@ int cpu_count(void);
 /* Bytes of memory the machine has, or that the process's control group
  * allows where that is less; 0 when unknown. */
 size_t cpu_memory(void);
-
-/* The processor's name as the system gives it, cut to `size` bytes. */
-void cpu_name(char *out, size_t size);
 
 #endif

@@ -50,9 +50,6 @@ VT_MUST_CHECK vt_status js_get_bool(const json_t *object, const char *key, const
 /* Without a NUL inside: a C string. */
 VT_MUST_CHECK vt_status js_get_string(const json_t *object, const char *key, const char *where,
                                       const char **out, vt_error *err);
-/* Any text, with its length in bytes. */
-VT_MUST_CHECK vt_status js_get_text(const json_t *object, const char *key, const char *where,
-                                    const char **out, size_t *n, vt_error *err);
 VT_MUST_CHECK vt_status js_get_object(const json_t *object, const char *key, const char *where,
                                       const json_t **out, vt_error *err);
 VT_MUST_CHECK vt_status js_get_array(const json_t *object, const char *key, const char *where,
@@ -60,10 +57,6 @@ VT_MUST_CHECK vt_status js_get_array(const json_t *object, const char *key, cons
 /* The same of a value at hand (an array's item); `where` names it. */
 VT_MUST_CHECK vt_status js_to_int(const json_t *value, const char *where, int64_t min,
                                   int64_t max, int64_t *out, vt_error *err);
-VT_MUST_CHECK vt_status js_to_number(const json_t *value, const char *where, double min,
-                                     double max, double *out, vt_error *err);
-VT_MUST_CHECK vt_status js_to_string(const json_t *value, const char *where, const char **out,
-                                     vt_error *err);
 /* True when the field is there and not null: for fields that may be left out. */
 bool js_has(const json_t *object, const char *key);
 

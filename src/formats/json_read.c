@@ -177,17 +177,6 @@ vt_status js_to_int(const json_t *value, const char *where, int64_t min, int64_t
     return to_int(value, where, NULL, min, max, out, err);
 }
 
-vt_status js_to_number(const json_t *value, const char *where, double min, double max,
-                       double *out, vt_error *err)
-{
-    return to_number(value, where, NULL, min, max, out, err);
-}
-
-vt_status js_to_string(const json_t *value, const char *where, const char **out, vt_error *err)
-{
-    return to_string(value, where, NULL, out, err);
-}
-
 vt_status js_get_int(const json_t *object, const char *key, const char *where, int64_t min,
                      int64_t max, int64_t *out, vt_error *err)
 {
@@ -224,16 +213,6 @@ vt_status js_get_string(const json_t *object, const char *key, const char *where
                         const char **out, vt_error *err)
 {
     return to_string(json_object_get(object, key), where, key, out, err);
-}
-
-vt_status js_get_text(const json_t *object, const char *key, const char *where,
-                      const char **out, size_t *n, vt_error *err)
-{
-    const json_t *value = json_object_get(object, key);
-    if (!json_is_string(value)) return expected(err, where, key, value, "a string");
-    *out = json_string_value(value);
-    *n = json_string_length(value);
-    return VT_OK;
 }
 
 vt_status js_get_object(const json_t *object, const char *key, const char *where,

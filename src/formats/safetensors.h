@@ -80,8 +80,6 @@ VT_MUST_CHECK vt_status st_copy(const st_file *f, const char *name, st_dtype dty
                                 const size_t *shape, void *out, vt_error *err);
 VT_MUST_CHECK vt_status st_copy_f32(const st_file *f, const char *name, size_t rank,
                                     const size_t *shape, float *out, vt_error *err);
-VT_MUST_CHECK vt_status st_copy_f64(const st_file *f, const char *name, size_t rank,
-                                    const size_t *shape, double *out, vt_error *err);
 
 /* A text of __metadata__; NULL when there is none of that key. */
 const char *st_meta(const st_file *f, const char *key);

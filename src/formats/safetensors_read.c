@@ -337,12 +337,6 @@ vt_status st_copy_f32(const st_file *f, const char *name, size_t rank, const siz
     return st_copy(f, name, ST_F32, rank, shape, out, err);
 }
 
-vt_status st_copy_f64(const st_file *f, const char *name, size_t rank, const size_t *shape,
-                      double *out, vt_error *err)
-{
-    return st_copy(f, name, ST_F64, rank, shape, out, err);
-}
-
 const char *st_meta(const st_file *f, const char *key)
 {
     return json_string_value(json_object_get(json_object_get(f->header, "__metadata__"), key));

@@ -45,11 +45,6 @@ vt_status gpt_init_named(enum gpt_init *out, const char *name, vt_error *err)
     return fail(err, VT_USAGE, "--init %s: expected xavier or gpt2", name);
 }
 
-const char *gpt_init_name(enum gpt_init init)
-{
-    return init_names[init];
-}
-
 /* Where the list is being written: NULL only counts. */
 typedef struct list {
     gpt_tensor *out;

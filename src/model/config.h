@@ -22,7 +22,6 @@ VT_MUST_CHECK vt_status gpt_config_check(const gpt_config *z, vt_error *err);
 enum gpt_init { GPT_INIT_XAVIER, GPT_INIT_GPT2 };
 /* "xavier" or "gpt2"; VT_USAGE with the list for another name. */
 VT_MUST_CHECK vt_status gpt_init_named(enum gpt_init *out, const char *name, vt_error *err);
-const char *gpt_init_name(enum gpt_init init);
 
 /* How a tensor starts. */
 enum gpt_start { GPT_ZEROS, GPT_ONES, GPT_MATRIX, GPT_RESIDUAL_MATRIX };

@@ -211,8 +211,6 @@ int bpe_merges(const bpe *b) { return b->merges; }
 int bpe_end(const bpe *b)    { return b->end; }
 int bpe_id_bytes(const bpe *b) { return b->vocab - 1 <= 0xFFFF ? 2 : 4; }
 
-bool bpe_is_special(const bpe *b, int id) { return id == b->end; }
-
 const unsigned char *bpe_piece(const bpe *b, int id, size_t *len)
 {
     *len = 0;

@@ -47,7 +47,6 @@ void bpe_free(bpe *b);                                      /* also NULL */
 int  bpe_vocab(const bpe *b);           /* V = 256 + merges + 1 */
 int  bpe_merges(const bpe *b);
 int  bpe_end(const bpe *b);             /* id of <|endoftext|> */
-bool bpe_is_special(const bpe *b, int id);
 /* Bytes that an id takes in a file of ids: 2 while the largest id (the special
  * one counts) is at most 65535, else 4. */
 int  bpe_id_bytes(const bpe *b);
