@@ -147,7 +147,8 @@ assert int(sys.argv[1]) not in t["ids"] and len(t["ids"]) > 5
 assert "".join(t["pieces"]) == t["text"] == "a<|endoftext|>b"' "$special"
 exits 0 "its id" "$vitrine" tokenize m --ids "$special"
 is "$out" "<|endoftext|>" "is shown by its name"
-for wrong in -1 "$((special + 1))" 1, ,1 1,,2 a "1 2" 99999999999999999999; do
+for wrong in -1 "$((special + 1))" 1, ,1 1,,2 a "1 2" 99999999999999999999 \
+             00000000000000000000000000000000x 0000000000000000000000000000000000001; do
     refuses 2 "--ids" "ids: '$wrong'" "$vitrine" tokenize m --ids="$wrong"
 done
 

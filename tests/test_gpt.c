@@ -278,7 +278,7 @@ static void later_tokens_do_not_reach_earlier_logits(void **state)
 
 /* The float definition's own error against the double one bounds what a fast
  * wiring may show: four times it, with a floor of a few ulp of the tensor's
- * largest entry (decisions.md). */
+ * largest entry. */
 static void compare_fast(const gpt_config *z, int B, int T, const ops *kernels)
 {
     model_case c;

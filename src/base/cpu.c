@@ -60,6 +60,8 @@ cpu_features cpu_detect(void)
 }
 #endif
 
+enum { MOST = 1024 };           /* as many as a cpu_set_t and a team of threads hold */
+
 int cpu_count(void)
 {
 #if defined(__linux__)
@@ -70,7 +72,7 @@ int cpu_count(void)
 #endif
 #if defined(_SC_NPROCESSORS_ONLN)
     const long n = sysconf(_SC_NPROCESSORS_ONLN);
-    if (n > 0 && n < 1 << 20) return (int)n;
+    if (n > 0) return n < MOST ? (int)n : MOST;
 #endif
     return 1;
 }

@@ -16,7 +16,7 @@ typedef struct cpu_features {
 
 cpu_features cpu_detect(void);
 
-/* Processors this process may run on (its affinity counts), at least 1. */
+/* Processors this process may run on (its affinity counts), 1 to 1024. */
 int cpu_count(void);
 
 /* Bytes of memory the machine has, or that the process's control group

@@ -104,6 +104,7 @@ vt_status options_int(const char *text, size_t n, const char *what, int low, int
     const option_row row = { .kind = OPTION_INT, .name = what, .low = low, .high = high };
     char copy[32];
     snprintf(copy, sizeof copy, "%.*s", (int)(n < sizeof copy ? n : sizeof copy), text);
+    if (n >= sizeof copy) return refuse(&row, copy, err);       /* what is cut off counts too */
     return set_whole(&row, copy, out, err);
 }
 

@@ -2,7 +2,8 @@
  *
  * While all positions fit the window, each token costs one row: keys and values
  * of earlier positions are cached.  Beyond it, each token is a fresh forward
- * pass over the last `window` tokens (decisions.md).
+ * pass over the last `window` tokens: every position has moved, and with it what
+ * its position embedding adds, so no cached row is right any more.
  */
 #ifndef GENERATE_H
 #define GENERATE_H
