@@ -158,7 +158,7 @@ typedef struct vt_train_events {
 
 /* Trains and leaves in o->out: state.safetensors (the checkpoint),
  * model.safetensors, config.json, tokenizer.json, manifest.json and
- * metrics.jsonl (a line of JSON a step).  An old checkpoint there is refused
+ * metrics.jsonl (docs/formats.md).  An old checkpoint there is refused
  * unless `resume` is set, and so is a folder that another run is writing to (VT_IO).
  * A resumed run ends with the bits of an uninterrupted one, with any number of
  * threads, where the kernels are the same: other instruction sets (isa) round in
