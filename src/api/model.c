@@ -67,12 +67,8 @@ vt_status vt_model_open(vt_model **out, const char *folder, int threads, const c
                     MOST_THREADS);
     vt_model *m = calloc(1, sizeof *m);
     if (!m) return fail_memory(err, sizeof *m, "a model");
-    vt_status s = VT_OK;
     m->threads = threads ? threads : cpu_count();
-    m->kernels = ops_pick(isa);
-    if (!m->kernels)
-        s = fail(err, VT_USAGE, "--isa %s: expected portable, avx2 or avx512, and a processor "
-                 "that has it", isa);
+    vt_status s = ops_choose(&m->kernels, isa, err);
     if (s == VT_OK && (s = checkpoint_open(&m->c, folder, err)) == VT_OK) s = fill(m, folder, err);
     if (s) {
         vt_model_close(m);

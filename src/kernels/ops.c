@@ -37,6 +37,14 @@ const ops *ops_pick(const char *isa)
     return NULL;
 }
 
+vt_status ops_choose(const ops **out, const char *isa, vt_error *err)
+{
+    *out = ops_pick(isa);
+    if (*out) return VT_OK;
+    return fail(err, VT_USAGE, "--isa %s: expected portable, avx2 or avx512, and a processor that "
+                "has it", isa);
+}
+
 /* Enough for every set that this processor runs. */
 void ops_scratch(const ops_sizes *z, size_t *worker_bytes, size_t *shared_bytes)
 {

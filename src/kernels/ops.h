@@ -90,5 +90,7 @@ void ops_scratch(const ops_sizes *z, size_t *worker_bytes, size_t *shared_bytes)
 /* The best table for this processor, or the one named ("portable", "avx2",
  * "avx512"); NULL when it is unknown or the processor cannot run it. */
 const ops *ops_pick(const char *isa);
+/* The same for a user's choice: VT_USAGE says what was expected. */
+VT_MUST_CHECK vt_status ops_choose(const ops **out, const char *isa, vt_error *err);
 
 #endif

@@ -106,6 +106,7 @@ static vt_status check_counts(const vt_train_options *o, vt_error *err)
 vt_status settings_check(const vt_train_options *o, vt_error *err)
 {
     enum gpt_init init;
+    const ops *kernels;
     vt_status s;
     if (strcmp(o->activation, "gelu_new") != 0)
         return fail(err, VT_USAGE, "--activation %s: expected gelu_new (the tanh form of GELU "
@@ -116,9 +117,7 @@ vt_status settings_check(const vt_train_options *o, vt_error *err)
     if (o->seq > o->context)
         return fail(err, VT_USAGE, "--seq %d: expected at most --context %d, the positions "
                     "that the model has", o->seq, o->context);
-    if (!ops_pick(o->isa))
-        return fail(err, VT_USAGE, "--isa %s: expected portable, avx2 or avx512, and a processor "
-                    "that has it", o->isa);
+    if ((s = ops_choose(&kernels, o->isa, err))) return s;
     /* The smallest vocabulary there is: what fails with it fails with any. */
     const gpt_config z = { .L = o->layers, .C = o->d_model, .NH = o->heads, .FF = o->ff,
                            .T = o->context, .V = 257, .tied = o->tied };

@@ -115,13 +115,8 @@ vt_status trainer_new(trainer *t, const vt_train_options *o, const gpt_config *z
     gpt_tensor_list(z, t->tensors);
     t->model.z = *z;
     t->model.params = t->w;
-    t->model.kernels = ops_pick(o->isa);
     t->model.team = t->crew;
-    if (!t->model.kernels) {
-        s = fail(err, VT_USAGE, "--isa %s: expected portable, avx2 or avx512, and a processor "
-                 "that has it", o->isa);
-        goto done;
-    }
+    if ((s = ops_choose(&t->model.kernels, o->isa, err))) goto done;
     t->update = (optimizer){ .tensors = t->tensors, .ntensors = t->ntensors, .w = t->w,
         .g = t->g, .m = t->m, .v = t->v, .beta1 = o->beta1, .beta2 = o->beta2, .eps = o->eps,
         .decay = o->decay, .clip = o->clip, .kernels = t->model.kernels, .crew = t->crew };

@@ -50,6 +50,13 @@ typedef struct complex_model {
                                    there on, activations are not those of p */
 } complex_model;
 
+/* A block of activations, whose size may be SIZE_MAX (it overflows); NULL without
+ * memory. */
+static void *acts_block(size_t bytes)
+{
+    return bytes > SIZE_MAX - 63 ? NULL : aligned_alloc(64, (bytes + 63) / 64 * 64);
+}
+
 /* Of one worker's model; SIZE_MAX where that overflows. */
 static size_t complex_model_bytes(const gradcheck_case *c)
 {
@@ -67,9 +74,7 @@ static vt_status complex_model_new(complex_model *x, const work *w, vt_error *er
     const gpt_config *z = c->z;
     const size_t n = gpt_parameter_count(z), size = sizeof(double _Complex);
     const size_t head = (size_t)z->C * (size_t)z->V;
-    const size_t acts = gpt_acts_bytes_c128(z, c->B, c->T, c->T, false);
-    *x = (complex_model){ .memory = NULL };
-    if (acts != SIZE_MAX) x->memory = aligned_alloc(64, (acts + 63) / 64 * 64);
+    *x = (complex_model){ .memory = acts_block(gpt_acts_bytes_c128(z, c->B, c->T, c->T, false)) };
     x->params = malloc(n * size);
     x->head = malloc(head * size);
     if (!x->memory || !x->params || !x->head)
@@ -163,7 +168,7 @@ static vt_status gradient_f64(const gradcheck_case *c, const float *at, const do
     const size_t count = gpt_parameter_count(z), T = (size_t)c->T;
     const size_t cells = (size_t)c->B * (size_t)z->NH * T * T;
     const size_t acts = gpt_acts_bytes_f64(z, c->B, c->T, c->T, true);
-    void *memory = acts == SIZE_MAX ? NULL : aligned_alloc(64, (acts + 63) / 64 * 64);
+    void *memory = acts_block(acts);
     double *head = malloc((size_t)z->C * (size_t)z->V * sizeof *head);
     double *params = malloc(count * sizeof *params);
     vt_status s = VT_OK;
@@ -202,7 +207,7 @@ static vt_status gradient_f32(const gradcheck_case *c, const float *at, const do
     const size_t N = (size_t)(B * T);
     const size_t bytes = kernels ? gpt_acts_bytes_fast(z, B, T, T, true)
                                  : gpt_acts_bytes_f32(z, B, T, T, true);
-    void *memory = bytes == SIZE_MAX ? NULL : aligned_alloc(64, (bytes + 63) / 64 * 64);
+    void *memory = acts_block(bytes);
     float *head = malloc((size_t)z->C * (size_t)z->V * sizeof *head);
     float *weight = malloc(N * sizeof *weight);
     const ops_sizes sizes = { .B = B, .T = T, .C = z->C, .NH = z->NH, .HS = z->C / z->NH,
