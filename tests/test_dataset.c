@@ -225,6 +225,16 @@ static void a_lone_text_ends_in_its_last_tenth_of_tokens(void **state)
     bpe_free(t);
 }
 
+static void the_hash_is_of_both_parts(void **state)
+{
+    (void)state;
+    int ids[] = { 1, 258, 65536 };
+    const dataset d = { .block = ids, .train = ids, .valid = ids + 2, .ntrain = 2, .nvalid = 1 };
+    char hash[65];
+    dataset_sha256(hash, &d);           /* Python: sha256(struct.pack("<3i", 1, 258, 65536)) */
+    assert_string_equal(hash, "233b0d901a7be0ebb4c8d08e6eae8e0763a251df63cb031744eaf522620d9dc3");
+}
+
 /* DATA-01, and every count against windows counted one by one. */
 static void windows_are_counted(void **state)
 {
@@ -262,6 +272,7 @@ int main(void)
         cmocka_unit_test(a_cut_falls_between_characters),
         cmocka_unit_test(each_document_is_encoded_alone_and_ended),
         cmocka_unit_test(a_lone_text_ends_in_its_last_tenth_of_tokens),
+        cmocka_unit_test(the_hash_is_of_both_parts),
         cmocka_unit_test(windows_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,6 +8,9 @@ string(STRIP "${CMAKE_C_FLAGS} ${CMAKE_C_FLAGS_${build_type}} -std=c11 -ffp-cont
 if(VITRINE_SANITIZE)
   string(APPEND build_flags " -fsanitize=address,undefined -O1")
 endif()
+if(VITRINE_SANITIZE_THREADS)
+  string(APPEND build_flags " -fsanitize=thread -O1")
+endif()
 add_custom_target(version_h
   COMMAND sh ${CMAKE_SOURCE_DIR}/tools/version.sh ${CMAKE_SOURCE_DIR}
           ${CMAKE_BINARY_DIR}/generated/version.h "${PROJECT_VERSION}"

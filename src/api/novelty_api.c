@@ -54,7 +54,7 @@ static vt_status same_tokens(const vt_model *m, const char *data, const vt_train
     vt_status s = team_new(&crew, m->threads, 64, 64, err);
     if (s == VT_OK) s = dataset_encode(&d, &t->all, &t->split, m->tokenizer, crew, err);
     if (s == VT_OK) {
-        sha256_hex(hash, d.block, (d.ntrain + d.nvalid) * sizeof *d.block);
+        dataset_sha256(hash, &d);
         if (strcmp(hash, m->record.tokens_sha256) != 0)
             s = fail(err, VT_BAD_INPUT, "%s: expected the column that the model was trained on: "
                      "the texts of this one make other tokens (--column)", data);

@@ -182,6 +182,13 @@ void dataset_free(dataset *d)
     *d = (dataset){ 0 };
 }
 
+_Static_assert(sizeof(int) == 4, "the ids are hashed as they stand");
+
+void dataset_sha256(char hash[65], const dataset *d)
+{
+    sha256_hex(hash, d->block, (d->ntrain + d->nvalid) * sizeof *d->block);
+}
+
 size_t dataset_windows(size_t n, size_t seq, size_t stride)
 {
     if (n <= seq || seq == 0 || stride == 0) return 0;

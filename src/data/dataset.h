@@ -38,6 +38,9 @@ VT_MUST_CHECK vt_status dataset_encode(dataset *d, const corpus *c,
                                        team *crew, vt_error *err);
 void dataset_free(dataset *d);
 
+/* sha256 of all token ids, as 32-bit little-endian integers. */
+void dataset_sha256(char hash[65], const dataset *d);
+
 /* Windows of seq inputs and as many targets in n tokens: starts 0, stride,
  * 2*stride ...: (n - seq - 1) / stride + 1, or 0 where n <= seq. */
 size_t dataset_windows(size_t n, size_t seq, size_t stride);

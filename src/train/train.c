@@ -176,7 +176,7 @@ static vt_status read_data(run *r, vt_error *err)
         (s = dataset_encode(&r->tokens, &r->text, &r->split, r->tokenizer, crew, err)) ||
         (s = dataset_check(r->tokens.ntrain, (size_t)o->seq, "training", err)))
         goto done;
-    sha256_hex(hash, r->tokens.block, (r->tokens.ntrain + r->tokens.nvalid) * sizeof(int));
+    dataset_sha256(hash, &r->tokens);
     if (o->resume && (s = compare_corpus(r, hash, err))) goto done;
     memcpy(r->record.corpus_sha256, r->text.sha256, 65);
     memcpy(r->record.tokens_sha256, hash, 65);
@@ -237,7 +237,7 @@ static vt_status begin(run *r, vt_error *err)
         checkpoint_close(&r->old);
     }
     if (!(r->groups = optimizer_groups(&r->t.update)))
-        return fail_memory(err, 0, "the list of groups");
+        return fail(err, VT_TOO_LARGE, "out of memory: the list of groups");
     char *path = io_join(o->out, METRICS_NAME);
     if (!path) return fail_memory(err, strlen(o->out), "a file's name");
     if ((s = take_folder(r, err)) == VT_OK) s = metrics_open(&r->log, path, r->t.step, err);

@@ -543,7 +543,8 @@ static vt_status make_workers(work *w, vt_error *err)
         w->nworkers--;
     if (memory > 0 && each > memory) return fail_memory(err, each, "the complex model");
     w->workers = calloc((size_t)w->nworkers, sizeof *w->workers);
-    if (!w->workers) return fail_memory(err, 0, "the complex models");
+    if (!w->workers)
+        return fail_memory(err, (size_t)w->nworkers * sizeof *w->workers, "the complex models");
     for (int i = 0; i < w->nworkers; i++) {
         const vt_status s = complex_model_new(&w->workers[i], w, err);
         if (s) return s;
