@@ -4,6 +4,7 @@
  *     vt_model_open  reads a checkpoint; vt_model_close releases it
  *     vt_generate    continues a prompt
  *     vt_check       proves the gradients of a model by complex step
+ *     vt_lab         the code lab: attention and its gradient by hand, checked
  *     vt_tokenize    text to token ids; vt_piece: an id's bytes
  *     vt_info        what a checkpoint is; vt_verify: that its files belong together
  *     vt_novelty     how much of a text is copied from the training text, which
@@ -325,6 +326,104 @@ VT_MUST_CHECK vt_status vt_check(vt_model *m, const vt_check_options *o,
                                  vt_check_progress *progress, void *context,
                                  vt_check_report *report, vt_error *err);
 void vt_check_free(vt_check_report *report);
+
+/* ---- the code lab ------------------------------------------------------ */
+
+/* One causal attention head (or two) at a size where every number can be looked
+ * at: d_model C, d_head D in all, T tokens, an output projection to V logits, no
+ * biases, mean cross-entropy, in double.  Inputs are NumPy's default_rng(seed):
+ * Wq, Wk, Wv, Wo standard_normal * 0.5, X standard_normal, integers(0, V, size=T). */
+enum {
+    VT_LAB_C = 8, VT_LAB_D = 4, VT_LAB_T = 6, VT_LAB_V = 10, VT_LAB_HEADS = 2,
+    VT_LAB_CHECKS = 2, VT_LAB_SCALINGS = 4, VT_LAB_SOFTS = 4, VT_LAB_KEYS = 16
+};
+#define VT_LAB_COLDEST 0.01     /* temperatures from here */
+#define VT_LAB_HOTTEST 100.0    /* to here */
+
+typedef struct vt_lab_options {
+    uint64_t seed;
+    int      heads;             /* 1, or 2 of width D / 2: each has its columns */
+    double   temperature;       /* of the loss: logits / temperature */
+} vt_lab_options;
+
+/* Seed 0, one head, temperature 1. */
+void vt_lab_defaults(vt_lab_options *o);
+
+/* The inputs, or their gradients.  dX is the sum of three paths. */
+typedef struct vt_lab_tensors {
+    double Wq[VT_LAB_C][VT_LAB_D], Wk[VT_LAB_C][VT_LAB_D], Wv[VT_LAB_C][VT_LAB_D];
+    double Wo[VT_LAB_D][VT_LAB_V];
+    double X[VT_LAB_T][VT_LAB_C];
+} vt_lab_tensors;
+
+typedef struct vt_lab_entry {
+    const char *tensor;         /* "Wq"; the gradient is d loss / d of it */
+    int    row, col;
+    double expected, found;     /* the check's, the one by hand */
+} vt_lab_entry;
+
+typedef struct vt_lab_check {
+    const char *name;           /* "central differences", "complex step" */
+    double step;
+    double worst;               /* largest |found - expected| / (|found| + |expected|) */
+    vt_lab_entry worst_at;
+    double worst_of_largest;    /* largest |found - expected| / the tensor's largest */
+    double budget_used;         /* largest error as a share of what rounding and
+                                   truncation can explain */
+    vt_lab_entry budget_at;
+    size_t compared, of;
+    bool   pass;                /* every error is within its bound */
+} vt_lab_check;
+
+/* Central differences again, all in float: it is meant to fail. */
+typedef struct vt_lab_float_check {
+    vt_lab_check check;
+    double mean;                /* of the relative errors */
+    size_t within;              /* entries within the double check's bounds */
+    size_t zero;                /* the loss did not move at all */
+    double loss, spacing;       /* and the distance to the next float */
+} vt_lab_float_check;
+
+typedef struct vt_lab_measure {
+    double value, error;        /* one standard error of sampling */
+} vt_lab_measure;
+
+/* Why divide by sqrt(d_head)?  q and VT_LAB_KEYS keys of standard normals. */
+typedef struct vt_lab_scaling {
+    int    d_head;
+    size_t rows;                            /* queries drawn */
+    vt_lab_measure score_std;               /* of q . k; sqrt(d_head) in theory */
+    vt_lab_measure weight_raw, weight_scaled;       /* mean largest softmax weight */
+    vt_lab_measure gradient_raw, gradient_scaled;   /* mean Frobenius norm of the
+                                                       softmax's Jacobian */
+    double published_score_std, published_weight_raw, published_weight_scaled;
+} vt_lab_scaling;
+
+/* softmax(logits / temperature) of the last position; exact, nothing is drawn. */
+typedef struct vt_lab_soft {
+    double temperature, probs[VT_LAB_V], entropy;   /* entropy in bits */
+} vt_lab_soft;
+
+typedef struct vt_lab_report {
+    vt_lab_options options;
+    double loss, uniform;                   /* uniform: ln V, of a blind guess */
+    int    targets[VT_LAB_T];
+    vt_lab_tensors inputs, gradients;
+    double Q[VT_LAB_T][VT_LAB_D], K[VT_LAB_T][VT_LAB_D], V[VT_LAB_T][VT_LAB_D];
+    double S[VT_LAB_HEADS][VT_LAB_T][VT_LAB_T];     /* scaled, -inf where masked; of
+                                                       head 1 zeros if there is none */
+    double P[VT_LAB_HEADS][VT_LAB_T][VT_LAB_T];     /* likewise */
+    double O[VT_LAB_T][VT_LAB_D];
+    double logits[VT_LAB_T][VT_LAB_V];              /* before the temperature */
+    vt_lab_check checks[VT_LAB_CHECKS];
+    vt_lab_float_check in_float;
+    vt_lab_scaling scaling[VT_LAB_SCALINGS];        /* d_head 16, 64, 256, 1024 */
+    vt_lab_soft softs[VT_LAB_SOFTS];                /* 0.25, 0.7, 1, 1.5 */
+} vt_lab_report;
+
+/* VT_CHECK_FAILED where a check does: the line names the entry that is farthest
+ * beyond its bound, and the report is filled.  VT_USAGE: an option. */
+VT_MUST_CHECK vt_status vt_lab(const vt_lab_options *o, vt_lab_report *out, vt_error *err);
 
 #ifdef __cplusplus
 }

@@ -21,7 +21,8 @@ enum rng_stream {
     RNG_SPLIT   = 1,
     RNG_BATCHES = 2,    /* n = epoch */
     RNG_SAMPLE  = 3,    /* n = sample */
-    RNG_VERIFY  = 4
+    RNG_VERIFY  = 4,
+    RNG_LAB     = 5     /* n = the experiment's d_head */
 };
 
 /* default_rng(list) for a list of n non-negative integers below 2^64. */

@@ -8,7 +8,7 @@
 #include "cli/cli.h"
 
 static const command *const commands[] = {
-    &cmd_train, &cmd_generate, &cmd_check, &cmd_tokenize, &cmd_info,
+    &cmd_train, &cmd_generate, &cmd_check, &cmd_tokenize, &cmd_info, &cmd_lab,
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
@@ -84,8 +84,8 @@ static int version(bool json)
 static int no_command(const char *name)
 {
     vt_error err;
-    (void)fail(&err, VT_USAGE, "no command '%.60s': expected train, generate, check, tokenize or "
-               "info (vitrine --help)", name);
+    (void)fail(&err, VT_USAGE, "no command '%.60s': expected train, generate, check, tokenize, "
+               "info or lab (vitrine --help)", name);
     return cli_error(NULL, VT_USAGE, &err);
 }
 

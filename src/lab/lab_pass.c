@@ -1,0 +1,56 @@
+/* lab_pass.c -- one causal attention head (or two), forward and backward by
+ * hand: which definition feeds which.  Compiled for float, double and double
+ * complex, as the definitions are.
+ *
+ *  Q = X Wq,  K = X Wk,  V = X Wv
+ *  S = Q K^T / sqrt(HS),  HS = D / heads;   P = softmax(masked S);   O = P V
+ *  logits = O Wo
+ *  loss = 1/T sum_t (log sum_v exp(logits[t,v] / temperature)
+ *                    - logits[t,y_t] / temperature)
+ *
+ * Backward meets the same lines in the other order.  X feeds three of them, so
+ * dX is the sum of three paths: each call adds its own.
+ *
+ * Q K^T, the scaling, the mask, the softmax and P V are attention.c; a projection
+ * is linear.c without a bias; the loss is crossentropy.c.
+ */
+#include "lab/lab_pass.h"
+
+enum { C = VT_LAB_C, D = VT_LAB_D, T = VT_LAB_T, VOCABULARY = VT_LAB_V };
+
+scalar LAB(forward)(LAB(stages) *s, const scalar *at, const int *target, int heads,
+                    scalar temperature)
+{
+    const scalar *X = at + LAB_X;
+    REF(linear_forward)(s->Q, X, at + LAB_WQ, NULL, T, C, D);
+    REF(linear_forward)(s->K, X, at + LAB_WK, NULL, T, C, D);
+    REF(linear_forward)(s->V, X, at + LAB_WV, NULL, T, C, D);
+    REF(attention_forward)(s->O, s->scores, s->scaled, s->masked, s->P, s->Q, s->K, s->V,
+                           1, T, 0, heads, D / heads);
+    REF(linear_forward)(s->logits, s->O, at + LAB_WO, NULL, T, D, VOCABULARY);
+    REF(crossentropy_forward)(s->loss, s->lse, s->logits, target, temperature, T, VOCABULARY);
+    scalar sum = 0;
+    for (int t = 0; t < T; t++) sum += s->loss[t];
+    return sum / T;
+}
+
+void LAB(backward)(scalar *grad, const LAB(stages) *s, const scalar *at, const int *target,
+                   int heads, scalar temperature)
+{
+    const scalar *X = at + LAB_X;
+    scalar dloss[T], dlogits[T * VOCABULARY] = { 0 }, dO[T * D] = { 0 };
+    scalar dQ[T * D] = { 0 }, dK[T * D] = { 0 }, dV[T * D] = { 0 };
+    scalar dP[VT_LAB_HEADS * T * T], dS[VT_LAB_HEADS * T * T];
+    scalar *dX = grad + LAB_X;
+
+    for (int i = 0; i < LAB_ENTRIES; i++) grad[i] = 0;
+    for (int t = 0; t < T; t++) dloss[t] = (scalar)1 / T;
+    REF(crossentropy_backward)(dlogits, dloss, s->lse, s->logits, target, temperature,
+                               T, VOCABULARY);
+    REF(linear_backward)(dO, grad + LAB_WO, NULL, dlogits, s->O, at + LAB_WO, T, D, VOCABULARY);
+    REF(attention_backward)(dQ, dK, dV, dP, dS, dO, s->P, s->Q, s->K, s->V,
+                            1, T, 0, heads, D / heads);
+    REF(linear_backward)(dX, grad + LAB_WV, NULL, dV, X, at + LAB_WV, T, C, D);
+    REF(linear_backward)(dX, grad + LAB_WK, NULL, dK, X, at + LAB_WK, T, C, D);
+    REF(linear_backward)(dX, grad + LAB_WQ, NULL, dQ, X, at + LAB_WQ, T, C, D);
+}
