@@ -41,6 +41,7 @@ static void overview(FILE *out)
           "  vitrine train --data novels.csv --column text --preset tiny --out model\n"
           "  vitrine generate model --prompt \"She was\" --max-tokens 50\n"
           "  vitrine check model\n"
+          "  vitrine lab\n"
           "\nexit status:\n"
           "  0 all well             3 bad input            6 NaN or Inf\n"
           "  1 a check failed       4 input or output      130 interrupted; state was saved\n"

@@ -61,10 +61,11 @@ void lab_differences(double *out, const lab_case *c, double eps);
 void lab_differences_f32(double *out, const lab_case *c, double eps);
 void lab_complex_step(double *out, const lab_case *c);
 
-/* The bounds of a gradient `hand` of c. */
-void lab_complex_bound(double *bound, const double *hand, const lab_case *c);
-/* `twice` are the differences with 2 LAB_EPS. */
-void lab_differences_bound(double *bound, const double *hand, const double *complex_bound,
+/* The bounds of the gradient of c that is expected, as the complex step gives it:
+ * they do not depend on the one by hand, which is on trial.  `twice` are the
+ * differences with 2 LAB_EPS. */
+void lab_complex_bound(double *bound, const double *expected, const lab_case *c);
+void lab_differences_bound(double *bound, const double *expected, const double *complex_bound,
                            const double *differences, const double *twice, const lab_case *c);
 
 /* `hand` against `expected`, every entry.  Leaves name and step as they are. */

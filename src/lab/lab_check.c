@@ -92,12 +92,12 @@ static void float_error(double *out, const lab_case *c, rng *move)
 }
 
 /* At one point roundings may cancel by luck: so at its neighbours too. */
-void lab_complex_bound(double *bound, const double *hand, const lab_case *c)
+void lab_complex_bound(double *bound, const double *expected, const lab_case *c)
 {
     double error[LAB_ENTRIES], largest[LAB_ENTRIES];
     rng r;
     rng_seed(&r, 0);
-    largest_of_tensors(largest, hand);
+    largest_of_tensors(largest, expected);
     for (size_t i = 0; i < LAB_ENTRIES; i++) bound[i] = 64 * EPS64 * largest[i];
     double rounding[LAB_ENTRIES] = { 0 };
     for (int k = 0; k <= NEIGHBOURS; k++) {
@@ -113,7 +113,7 @@ void lab_complex_bound(double *bound, const double *hand, const lab_case *c)
     }
 }
 
-void lab_differences_bound(double *bound, const double *hand, const double *complex_bound,
+void lab_differences_bound(double *bound, const double *expected, const double *complex_bound,
                            const double *differences, const double *twice, const lab_case *c)
 {
     lab_stages_f64 s;
@@ -124,7 +124,7 @@ void lab_differences_bound(double *bound, const double *hand, const double *comp
     const double rounding = 4 * EPS64 * (loss + 2 * logit / c->temperature) / LAB_EPS;
     for (size_t i = 0; i < LAB_ENTRIES; i++)
         bound[i] = fabs(twice[i] - differences[i]) + rounding + complex_bound[i] +
-                   EPS64 * fabs(c->at[i]) / LAB_EPS * fabs(hand[i]);
+                   EPS64 * fabs(c->at[i]) / LAB_EPS * fabs(expected[i]);
 }
 
 /* ---- verdicts ---------------------------------------------------------- */
@@ -202,8 +202,8 @@ void lab_check(vt_lab_check checks[VT_LAB_CHECKS], vt_lab_float_check *in_float,
     lab_differences(differences, c, LAB_EPS);
     lab_differences(twice, c, 2 * LAB_EPS);
     lab_complex_step(complex_step, c);
-    lab_complex_bound(complex_bound, hand, c);
-    lab_differences_bound(bound, hand, complex_bound, differences, twice, c);
+    lab_complex_bound(complex_bound, complex_step, c);
+    lab_differences_bound(bound, complex_step, complex_bound, differences, twice, c);
 
     checks[0] = (vt_lab_check){ .name = "central differences", .step = LAB_EPS };
     lab_judge(&checks[0], hand, differences, bound);

@@ -5,7 +5,7 @@
  * q . k = sum_i q_i k_i has mean 0 and variance d_head.  Unscaled, the softmax of
  * such scores comes close to one hot as d_head grows, and its Jacobian
  *
- *     J = diag(p) - p p^T,   |J|^2 = sum p^2 - 2 sum p^3 + (sum p^2)^2
+ *     J = diag(p) - p p^T,   |J|^2 = sum_i p_i^2 ((1 - p_i)^2 + sum_{j != i} p_j^2)
  *
  * to 0: what comes back through it teaches q and k nothing.
  *
@@ -39,14 +39,20 @@ static vt_lab_measure measure(const tally *t)
     return (vt_lab_measure){ .value = mean, .error = sqrt(fmax(spread, 0) / TRIALS) };
 }
 
+/* 1 - p is summed from the others: near one hot it would cancel. */
 double lab_jacobian(const double *p, size_t n)
 {
-    double two = 0, three = 0;
+    double squares = 0;
     for (size_t i = 0; i < n; i++) {
-        two += p[i] * p[i];
-        three += p[i] * p[i] * p[i];
+        double rest = 0, rest_squares = 0;
+        for (size_t j = 0; j < n; j++) {
+            if (j == i) continue;
+            rest += p[j];
+            rest_squares += p[j] * p[j];
+        }
+        squares += p[i] * p[i] * (rest * rest + rest_squares);
     }
-    return sqrt(fmax(two - 2 * three + two * two, 0));
+    return sqrt(squares);
 }
 
 /* The means over a trial's rows of the largest probability and of |J|. */
