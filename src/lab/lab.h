@@ -14,12 +14,12 @@
  *
  *     central   the difference to the same with step 2e, which is three times
  *               the error of truncation; plus the rounding of two losses, each
- *               by 4 eps (loss + 2 max|logits| / temperature), over 2e; plus
- *               eps |x| / e of the gradient for the rounding of x + e; plus the
- *               bound of the complex step, for the gradient by hand
+ *               by 4 u (loss + 2 max|logits| / temperature), over 2e, u = 2^-53.
+ *               The rounding of x + e, u |x| of the gradient over e, is of a
+ *               logit's size and has room there
  *     complex   of a tensor: 64 (r e/f + e g), as gradcheck.h derives: g its
- *               largest gradient, r what float does to it, scaled from float's
- *               f = 2^-24 to e = 2^-53
+ *               largest gradient, r what float does to it, and what an ulp of a
+ *               float in lse does, scaled from float's f = 2^-24 to e = 2^-53
  *
  * A NaN fails.
  */
@@ -61,12 +61,11 @@ void lab_differences(double *out, const lab_case *c, double eps);
 void lab_differences_f32(double *out, const lab_case *c, double eps);
 void lab_complex_step(double *out, const lab_case *c);
 
-/* The bounds of the gradient of c that is expected, as the complex step gives it:
- * they do not depend on the one by hand, which is on trial.  `twice` are the
- * differences with 2 LAB_EPS. */
+/* The bounds do not depend on the gradient by hand, which is on trial: `expected`
+ * is the complex step's; `twice` are the differences with 2 LAB_EPS. */
 void lab_complex_bound(double *bound, const double *expected, const lab_case *c);
-void lab_differences_bound(double *bound, const double *expected, const double *complex_bound,
-                           const double *differences, const double *twice, const lab_case *c);
+void lab_differences_bound(double *bound, const double *differences, const double *twice,
+                           const lab_case *c);
 
 /* `hand` against `expected`, every entry.  Leaves name and step as they are. */
 void lab_judge(vt_lab_check *out, const double *hand, const double *expected,

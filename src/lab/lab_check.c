@@ -91,30 +91,52 @@ static void float_error(double *out, const lab_case *c, rng *move)
     for (size_t i = 0; i < LAB_ENTRIES; i++) out[i] = (double)g32[i] - g64[i];
 }
 
+/* The gradient in double with each row's lse moved by about an ulp of a float,
+ * less the one without: where p is 1 in float, its error does not show there. */
+static void shaken(double *out, const lab_case *c, rng *move)
+{
+    lab_stages_f64 s;
+    double plain[LAB_ENTRIES], moved[LAB_ENTRIES];
+    (void)lab_forward_f64(&s, c->at, c->target, c->heads, c->temperature);
+    lab_backward_f64(plain, &s, c->at, c->target, c->heads, c->temperature);
+    for (size_t t = 0; t < VT_LAB_T; t++)
+        s.lse[t] *= rng_integers(move, 0, 2) ? 1 + EPS32 : 1 - EPS32;
+    lab_backward_f64(moved, &s, c->at, c->target, c->heads, c->temperature);
+    for (size_t i = 0; i < LAB_ENTRIES; i++) out[i] = moved[i] - plain[i];
+}
+
+/* Takes what is larger, but keeps a NaN. */
+static void raise_all(double *largest, const double *x)
+{
+    for (size_t i = 0; i < LAB_ENTRIES; i++)
+        if (!(x[i] <= largest[i]) && !isnan(largest[i])) largest[i] = x[i];
+}
+
 /* At one point roundings may cancel by luck: so at its neighbours too. */
 void lab_complex_bound(double *bound, const double *expected, const lab_case *c)
 {
     double error[LAB_ENTRIES], largest[LAB_ENTRIES];
+    double in_float[LAB_ENTRIES] = { 0 }, by_lse[LAB_ENTRIES] = { 0 };
     rng r;
     rng_seed(&r, 0);
     largest_of_tensors(largest, expected);
-    for (size_t i = 0; i < LAB_ENTRIES; i++) bound[i] = 64 * EPS64 * largest[i];
-    double rounding[LAB_ENTRIES] = { 0 };
     for (int k = 0; k <= NEIGHBOURS; k++) {
         float_error(error, c, k ? &r : NULL);
         largest_of_tensors(error, error);
-        for (size_t i = 0; i < LAB_ENTRIES; i++)
-            if (!(error[i] <= rounding[i])) rounding[i] = error[i];
+        raise_all(in_float, error);
+        shaken(error, c, &r);
+        largest_of_tensors(error, error);
+        raise_all(by_lse, error);
     }
     for (size_t i = 0; i < LAB_ENTRIES; i++) {
         /* No more than the gradient itself, where float shows nothing of it. */
-        const double r_i = rounding[i] <= largest[i] ? rounding[i] : largest[i];
-        bound[i] += 64 * r_i * (EPS64 / EPS32);
+        if (in_float[i] > largest[i]) in_float[i] = largest[i];
+        bound[i] = 64 * ((in_float[i] + by_lse[i]) * (EPS64 / EPS32) + EPS64 * largest[i]);
     }
 }
 
-void lab_differences_bound(double *bound, const double *expected, const double *complex_bound,
-                           const double *differences, const double *twice, const lab_case *c)
+void lab_differences_bound(double *bound, const double *differences, const double *twice,
+                           const lab_case *c)
 {
     lab_stages_f64 s;
     const double loss = lab_forward_f64(&s, c->at, c->target, c->heads, c->temperature);
@@ -123,8 +145,7 @@ void lab_differences_bound(double *bound, const double *expected, const double *
         if (!(fabs(s.logits[i]) <= logit)) logit = fabs(s.logits[i]);
     const double rounding = 4 * EPS64 * (loss + 2 * logit / c->temperature) / LAB_EPS;
     for (size_t i = 0; i < LAB_ENTRIES; i++)
-        bound[i] = fabs(twice[i] - differences[i]) + rounding + complex_bound[i] +
-                   EPS64 * fabs(c->at[i]) / LAB_EPS * fabs(expected[i]);
+        bound[i] = fabs(twice[i] - differences[i]) + rounding;
 }
 
 /* ---- verdicts ---------------------------------------------------------- */
@@ -203,7 +224,7 @@ void lab_check(vt_lab_check checks[VT_LAB_CHECKS], vt_lab_float_check *in_float,
     lab_differences(twice, c, 2 * LAB_EPS);
     lab_complex_step(complex_step, c);
     lab_complex_bound(complex_bound, complex_step, c);
-    lab_differences_bound(bound, complex_step, complex_bound, differences, twice, c);
+    lab_differences_bound(bound, differences, twice, c);
 
     checks[0] = (vt_lab_check){ .name = "central differences", .step = LAB_EPS };
     lab_judge(&checks[0], hand, differences, bound);
