@@ -257,7 +257,7 @@ static size_t memory_needed(const run *r)
 
 static void report_start(const run *r)
 {
-    const vt_train_start start = {
+    vt_train_start start = {
         .documents = r->record.documents, .train_tokens = r->tokens.ntrain,
         .val_tokens = r->tokens.nvalid, .windows = r->t.train.windows,
         .parameters = r->t.count, .vocabulary = r->z.V, .merges = bpe_merges(r->tokenizer),
@@ -265,9 +265,8 @@ static void report_start(const run *r)
         .isa = r->t.model.kernels->name, .bigram_loss = r->pairs.loss,
         .bigram_k = r->pairs.k, .memory_bytes = memory_needed(r), .decay_groups = r->groups,
     };
-    vt_train_start copy = start;
-    memcpy(copy.corpus_sha256, r->record.corpus_sha256, 65);
-    if (r->events->on_start) r->events->on_start(r->events->context, &copy);
+    memcpy(start.corpus_sha256, r->record.corpus_sha256, 65);
+    if (r->events->on_start) r->events->on_start(r->events->context, &start);
 }
 
 /* ---- saving ------------------------------------------------------------ */
