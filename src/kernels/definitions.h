@@ -1,5 +1,6 @@
 /* definitions.h -- the prototypes of every definition, for the scalar that
- * VT_SCALAR names: 32 float, 64 double, 128 double complex.
+ * VT_SCALAR names: 32 float, 64 double, 128 double complex; 113 _Float128, by
+ * the bits of its significand, where the build has it (VT_FLOAT128).
  *
  * It has no guard: a file that needs several scalars includes it once for
  * each, with another VT_SCALAR.  `scalar` and REF(name) mean the last one
@@ -22,8 +23,11 @@
 #elif VT_SCALAR == 128
 #define scalar double _Complex
 #define REF(name) ref_##name##_c128
+#elif VT_SCALAR == 113
+#define scalar _Float128
+#define REF(name) ref_##name##_f128
 #else
-#error "VT_SCALAR must be 32, 64 or 128"
+#error "VT_SCALAR must be 32, 64, 128 or 113"
 #endif
 
 /* embedding.c: out (B, T, C), tokens (B, T), wte (V, C), wpe (positions, C) */

@@ -1,6 +1,6 @@
 /* lab_pass.c -- one causal attention head (or two), forward and backward by
- * hand: which definition feeds which.  Compiled for float, double and double
- * complex, as the definitions are.
+ * hand: which definition feeds which.  Compiled for each scalar, as the
+ * definitions are.
  *
  *  Q = X Wq,  K = X Wk,  V = X Wv
  *  S = Q K^T / sqrt(HS),  HS = D / heads;   P = softmax(masked S);   O = P V

@@ -1,5 +1,5 @@
 /* lab_pass.h -- the lab's forward and backward pass for one scalar: VT_SCALAR
- * 32, 64 or 128, as in definitions.h.  No guard: lab.h includes it three times.
+ * 32, 64, 128 or 113, as in definitions.h.  No guard: lab.h includes it for three.
  *
  * All numbers with a gradient lie in one array, at[LAB_ENTRIES]: Wq, Wk, Wv
  * (C, D), Wo (D, V), X (T, C), one behind the other; a gradient has the same
@@ -13,6 +13,8 @@
 #define LAB(name) lab_##name##_f32
 #elif VT_SCALAR == 64
 #define LAB(name) lab_##name##_f64
+#elif VT_SCALAR == 113
+#define LAB(name) lab_##name##_f128
 #else
 #define LAB(name) lab_##name##_c128
 #endif

@@ -6,8 +6,8 @@
  *   logits = head(layernorm(x))                              head: no bias
  *   loss   = cross-entropy(logits, next token)
  *
- * One text for four compilations: the definitions in float, double and double
- * complex, and the fast float kernels (VT_FAST).  What differs between them is
+ * One text for several compilations: the definitions in float, double, double
+ * complex and _Float128, and the fast float kernels (VT_FAST).  What differs between them is
  * how a kernel is called (CALL), and attention: the definition keeps its five
  * stages and wants q, k, v apart, the fast kernel reads them where they lie in
  * qkv and keeps one log-sum-exp a row.
@@ -39,6 +39,8 @@
 #define GPT(name) gpt_##name##_f64
 #elif VT_SCALAR == 128
 #define GPT(name) gpt_##name##_c128
+#elif VT_SCALAR == 113
+#define GPT(name) gpt_##name##_f128
 #endif
 #endif
 

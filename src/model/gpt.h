@@ -1,10 +1,11 @@
-/* gpt.h -- the wiring of a GPT, one text compiled four times.
+/* gpt.h -- the wiring of a GPT, one text compiled several times.
  *
  *   gpt_NAME_f32, gpt_NAME_f64, gpt_NAME_c128   on the definitions
+ *   gpt_NAME_f128                               _Float128, where VT_FLOAT128
  *   gpt_NAME_fast                               float32, on the fast kernels
  *
- * c128 (double complex) is there for complex-step differentiation.  What each
- * function does is said in gpt_decl.h.
+ * c128 (double complex) is there for complex-step differentiation, f128 to judge
+ * where two others differ.  What each function does is said in gpt_decl.h.
  */
 #ifndef GPT_H
 #define GPT_H
@@ -23,6 +24,12 @@
 #define GPT_SCALAR double _Complex
 #define GPT(name) gpt_##name##_c128
 #include "model/gpt_decl.h"
+
+#if VT_FLOAT128
+#define GPT_SCALAR _Float128
+#define GPT(name) gpt_##name##_f128
+#include "model/gpt_decl.h"
+#endif
 
 #define GPT_SCALAR float
 #define GPT(name) gpt_##name##_fast

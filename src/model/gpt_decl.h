@@ -1,5 +1,5 @@
 /* gpt_decl.h -- the wiring's types and functions for one scalar; gpt.h
- * includes it four times.
+ * includes it once for each.
  *
  * Sizes: B sequences of T tokens are run at once, after P cached positions
  * (P = 0 without a cache); N = B*T rows.
