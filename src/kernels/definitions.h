@@ -75,6 +75,18 @@ void REF(attention_backward)(scalar *dq, scalar *dk, scalar *dv,
                              const scalar *k, const scalar *v,
                              int B, int T, int P, int NH, int HS);
 
+/* attention_masked.c: the same of any S keys and a mask (T, S), 0: not seen */
+void REF(attention_masked_forward)(scalar *out, scalar *scores, scalar *att,
+                                   const scalar *q, const scalar *k,
+                                   const scalar *v, const int *mask,
+                                   int B, int T, int S, int NH, int HS);
+void REF(attention_masked_backward)(scalar *dq, scalar *dk, scalar *dv,
+                                    scalar *da, scalar *ds, const scalar *dout,
+                                    const scalar *att, const scalar *q,
+                                    const scalar *k, const scalar *v,
+                                    const int *mask,
+                                    int B, int T, int S, int NH, int HS);
+
 /* crossentropy.c: loss, lse, dloss, target (N); logits (N, V); temperature
  * above 0; a target is 0 .. V-1 or VT_IGNORE */
 void REF(crossentropy_forward)(scalar *loss, scalar *lse, const scalar *logits,

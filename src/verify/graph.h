@@ -14,6 +14,7 @@
 #ifndef GRAPH_H
 #define GRAPH_H
 
+#include <limits.h>
 #include "base/status.h"
 #include "vitrine_kernel.h"
 
@@ -35,12 +36,13 @@ typedef enum graph_kind {
 
 typedef enum graph_role {
     GRAPH_INPUT,            /* real, has a gradient */
+    GRAPH_INNER,            /* a node's output that another reads */
+    GRAPH_STAGE,            /* what a node keeps for its backward */
+    GRAPH_OUTPUT,           /* real; has an upstream gradient if `upstream` */
     GRAPH_TOKENS,           /* integers 0 .. limit-1 */
     GRAPH_TARGETS,          /* integers 0 .. limit-1, or VT_IGNORE */
     GRAPH_MASK,             /* 0 or 1 */
-    GRAPH_INNER,            /* a node's output that another reads */
-    GRAPH_STAGE,            /* what a node keeps for its backward */
-    GRAPH_OUTPUT            /* real; has an upstream gradient if `upstream` */
+    GRAPH_INTEGERS = GRAPH_TOKENS       /* from here on */
 } graph_role;
 
 enum { GRAPH_RANK = 4, GRAPH_INS = 4, GRAPH_STAGES = 4, GRAPH_NAME = 48 };
@@ -99,20 +101,5 @@ int  graph_find(const graph *g, const char *name);  /* a tensor; -1: none */
 void graph_entry(char *out, size_t size, const graph_tensor *t, size_t element);
 /* The element in brackets: "q[1, 0, 2, 3]". */
 void graph_index(char *out, size_t size, const graph_tensor *t, size_t element);
-
-#undef VT_SCALAR
-#define VT_SCALAR 32
-#include "verify/graph_pass.h"
-#undef VT_SCALAR
-#define VT_SCALAR 128
-#include "verify/graph_pass.h"
-#if VT_FLOAT128
-#undef VT_SCALAR
-#define VT_SCALAR 113
-#include "verify/graph_pass.h"
-#endif
-#undef VT_SCALAR
-#define VT_SCALAR 64
-#include "verify/graph_pass.h"
 
 #endif

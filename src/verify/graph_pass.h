@@ -1,9 +1,10 @@
 /* graph_pass.h -- running a graph in one scalar: VT_SCALAR as in definitions.h.
- * No guard: graph.h includes it once for each.
+ * No guard: graph_passes.h includes it once for each.
  *
  * x and g are blocks of graph.reals, ints of graph.ints.
  */
 #include "kernels/definitions.h"
+#include "verify/graph.h"
 
 #undef GRAPH
 #if   VT_SCALAR == 32

@@ -1,0 +1,57 @@
+/* op_case.h -- one problem put to a kernel: an operator at some sizes, its inputs, an
+ * upstream gradient, what the definitions make of them, and how far rounding may take a
+ * correct kernel from that.
+ *
+ * All blocks have the graph's layout (graph.h).  Inputs and upstream gradients are values
+ * that the kernel's precision holds exactly, so both sides start from the same numbers.
+ * Gradients do not start from 0 but from `start`: a kernel that overwrites instead of
+ * adding is seen.  Degenerate problems prove nothing, so what is drawn has gains away from
+ * 1, biases away from 0, upstream gradients that no two elements share, tokens that repeat
+ * and rows of a table that nobody uses (their gradient is exactly 0).
+ */
+#ifndef OP_CASE_H
+#define OP_CASE_H
+
+#include "verify/graph_passes.h"
+
+/* What a kernel computes in.  u: half the distance from 1 to the next number; tiny: the
+ * smallest normal number (a kernel may flush what is smaller). */
+typedef enum precision { PRECISION_F64, PRECISION_F32, PRECISION_BF16, PRECISION_F16 } precision;
+double precision_u(precision p);
+double precision_tiny(precision p);
+double precision_round(precision p, double x);
+const char *precision_name(precision p);            /* "float64" */
+
+typedef struct op_case {
+    graph_sizes z;
+    graph     g;
+    precision p;
+    uint64_t  seed;
+    double    scale;                /* of the inputs: 1e-4 .. 1e4 */
+    int      *ints;                 /* g.ints */
+    double   *x;                    /* inputs; outputs and stages by the definitions, double */
+    double   *dout;                 /* at the outputs with `upstream`: upstream gradients */
+    double   *start;                /* at the inputs: what a gradient holds before backward */
+    double   *dx;                   /* gradients by the definitions, without `start` */
+    double   *ex, *edx;             /* bounds on a correct kernel's error in x and in
+                                       start + dx (bounds.h) */
+} op_case;
+
+/* Draws the problem and computes everything.  z's sizes as graph_build takes them. */
+VT_MUST_CHECK vt_status op_case_draw(op_case *c, const graph_sizes *z, precision p, double scale,
+                                     uint64_t seed, vt_error *err);
+/* With inputs, integers and upstream gradients of the caller's (a dump, a model): `fill` is
+ * called after the blocks are there and before anything is computed. */
+VT_MUST_CHECK vt_status op_case_given(op_case *c, const graph_sizes *z, precision p,
+                                      vt_status (*fill)(op_case *, void *, vt_error *),
+                                      void *context, vt_error *err);
+void op_case_free(op_case *c);
+
+/* What a kernel made of it. */
+typedef struct op_found {
+    double *x;                      /* at the outputs */
+    double *dx;                     /* at the inputs: what the gradient holds after backward */
+    bool   *has_x, *has_dx;         /* [g.ntensors]: whether it was computed at all */
+} op_found;
+
+#endif
