@@ -125,6 +125,10 @@ typedef struct vt_kernel_call {
 /* What you write. */
 int vt_kernel(const vt_kernel_call *call);
 
+/* If you like, beside it: `const int vt_kernel_abi = VT_KERNEL_ABI;`.  A library that was
+ * built for another version is then refused before it is called. */
+extern const int vt_kernel_abi;
+
 #ifdef __cplusplus
 }
 #endif

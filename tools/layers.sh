@@ -79,7 +79,7 @@ BEGIN {
     uses["zlib.h"] = " formats "
     uses["mpi.h"] = " comm "
     uses["microhttpd.h"] = " serve "
-    uses["dlfcn.h"] = " lab "
+    uses["dlfcn.h"] = " verify "
     n = split(ENVIRON["layers_sources"], list, "\n")
     for (i = 1; i <= n; i++) {
         exists[list[i]] = 1
