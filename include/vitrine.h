@@ -10,7 +10,7 @@
  *     vt_novelty     how much of a text is copied from the training text, which
  *                    vt_training_text_open reads
  *
- * Link with libvitrine.a, jansson, libmd, pthread and libm.
+ * Link with libvitrine.a, jansson, libmd, zlib, pthread and libm.
  *
  * Every fallible function returns a vt_status and, where the caller passes a
  * vt_error, writes one line that says what was wrong, where, and what was

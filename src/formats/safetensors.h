@@ -40,6 +40,12 @@ size_t      st_dtype_size(st_dtype dtype);      /* bytes of one element */
  * size_t. */
 bool st_bytes(st_dtype dtype, size_t rank, const size_t *shape, size_t *out);
 
+/* For messages: "[2, 3]", which it returns, and how many bytes of a name and of
+ * a path to show (cut on a character's boundary). */
+const char *st_shape_text(char *out, size_t cap, size_t rank, const size_t *shape);
+int st_shown(const char *name);
+int st_path_shown(const char *path);
+
 /* --- reading ------------------------------------------------------------ */
 
 typedef struct st_tensor {
@@ -94,6 +100,11 @@ typedef struct st_item {
     size_t      rank, shape[ST_RANK_MAX];
     const void *data;                   /* row-major; may be NULL for 0 bytes */
 } st_item;
+
+/* Sorts names; VT_BAD_INPUT where one is not UTF-8 or stands twice.  `what` is
+ * what they are names of. */
+VT_MUST_CHECK vt_status st_check_names(const char **names, size_t n, const char *what,
+                                       vt_error *err);
 
 typedef struct st_pair { const char *key, *value; } st_pair;    /* UTF-8; keys unique */
 

@@ -59,12 +59,17 @@ static int cut(const char *text, size_t most)
     return (int)n;
 }
 
-static int shown(const char *name)
+int st_shown(const char *name)
 {
     return cut(name, NAME_SHOWN);
 }
 
-static const char *shape_text(char *out, size_t cap, size_t rank, const size_t *shape)
+int st_path_shown(const char *path)
+{
+    return cut(path, PATH_SHOWN);
+}
+
+const char *st_shape_text(char *out, size_t cap, size_t rank, const size_t *shape)
 {
     size_t n = (size_t)snprintf(out, cap, "[");
     for (size_t i = 0; i < rank && n < cap; i++)
@@ -86,7 +91,7 @@ static vt_status read_dtype(const json_t *entry, const char *where, st_dtype *ou
             return VT_OK;
         }
     return fail(err, VT_BAD_INPUT, "%s: field \"dtype\": expected F32, F64, I32 or another type of "
-                "whole bytes, found \"%.*s\"", where, shown(text), text);
+                "whole bytes, found \"%.*s\"", where, st_shown(text), text);
 }
 
 /* Items of an array as sizes; *count of them, at most `cap`. */
@@ -115,8 +120,8 @@ static vt_status read_entry(st_tensor *t, const json_t *entry, const st_file *f,
                             size_t length, vt_error *err)
 {
     char where[400], shape[200];
-    snprintf(where, sizeof where, "%.*s: tensor \"%.*s\"", cut(f->path, PATH_SHOWN), f->path,
-             shown(t->name), t->name);
+    snprintf(where, sizeof where, "%.*s: tensor \"%.*s\"", st_path_shown(f->path), f->path,
+             st_shown(t->name), t->name);
     if (!json_is_object(entry))
         return fail(err, VT_BAD_INPUT, "%s: expected an object with dtype, shape, data_offsets",
                     where);
@@ -133,7 +138,7 @@ static vt_status read_entry(st_tensor *t, const json_t *entry, const st_file *f,
     if (range[0] > range[1] || range[1] > length)
         return fail(err, VT_BAD_INPUT, "%s: bytes %zu..%zu are not within the %zu bytes of data",
                     where, range[0], range[1], length);
-    shape_text(shape, sizeof shape, t->rank, t->shape);
+    st_shape_text(shape, sizeof shape, t->rank, t->shape);
     if (!st_bytes(t->dtype, t->rank, t->shape, &nbytes))
         return fail(err, VT_BAD_INPUT, "%s: shape %s of %s has more bytes than a size can hold",
                     where, shape, dtypes[t->dtype].name);
@@ -173,11 +178,11 @@ static vt_status check_tiling(const st_file *f, size_t data, vt_error *err)
         const st_tensor *t = &f->tensors[i];
         if (t->begin < at)
             return fail(err, VT_BAD_INPUT, "%s: tensor \"%.*s\" begins at byte %zu, inside "
-                        "\"%.*s\", which ends at byte %zu", f->path, shown(t->name), t->name,
-                        t->begin, shown(t[-1].name), t[-1].name, at);
+                        "\"%.*s\", which ends at byte %zu", f->path, st_shown(t->name), t->name,
+                        t->begin, st_shown(t[-1].name), t[-1].name, at);
         if (t->begin > at)
             return fail(err, VT_BAD_INPUT, "%s: bytes %zu..%zu before tensor \"%.*s\" belong to "
-                        "no tensor", f->path, at, t->begin, shown(t->name), t->name);
+                        "no tensor", f->path, at, t->begin, st_shown(t->name), t->name);
         at += t->nbytes;
     }
     if (at != f->content.len)
@@ -189,7 +194,7 @@ static vt_status check_tiling(const st_file *f, size_t data, vt_error *err)
 static vt_status check_metadata(const st_file *f, const json_t *meta, vt_error *err)
 {
     char where[400];
-    snprintf(where, sizeof where, "%.*s: __metadata__", cut(f->path, PATH_SHOWN), f->path);
+    snprintf(where, sizeof where, "%.*s: __metadata__", st_path_shown(f->path), f->path);
     if (!json_is_object(meta))
         return fail(err, VT_BAD_INPUT, "%s: expected an object of texts", where);
     const char *key, *text;
@@ -222,7 +227,7 @@ static vt_status read_header(st_file *f, size_t *data, vt_error *err)
         return fail(err, VT_BAD_INPUT, "%s: byte 8: header of %llu bytes, expected a JSON object",
                     f->path, (unsigned long long)n);
     char name[400];
-    snprintf(name, sizeof name, "%.*s: header", cut(f->path, PATH_SHOWN), f->path);
+    snprintf(name, sizeof name, "%.*s: header", st_path_shown(f->path), f->path);
     *data = LENGTH_BYTES + (size_t)n;
     return js_parse(&f->header, f->content.data + LENGTH_BYTES, (size_t)n, name, err);
 }
@@ -308,16 +313,16 @@ vt_status st_need(const st_file *f, const char *name, st_dtype dtype, size_t ran
 {
     char want[200], got[200];
     const st_tensor *t = st_find(f, name);
-    shape_text(want, sizeof want, rank, shape);
+    st_shape_text(want, sizeof want, rank, shape);
     if (!t)
         return fail(err, VT_BAD_INPUT, "%s: tensor \"%.*s\" is missing, expected %s %s", f->path,
-                    shown(name), name, st_dtype_name(dtype), want);
+                    st_shown(name), name, st_dtype_name(dtype), want);
     bool same = t->dtype == dtype && t->rank == rank;
     for (size_t i = 0; i < rank && same; i++) same = t->shape[i] == shape[i];
     if (!same)
         return fail(err, VT_BAD_INPUT, "%s: tensor \"%.*s\" (byte %zu): expected %s %s, found %s %s",
-                    f->path, shown(name), name, t->begin, st_dtype_name(dtype), want,
-                    st_dtype_name(t->dtype), shape_text(got, sizeof got, t->rank, t->shape));
+                    f->path, st_shown(name), name, t->begin, st_dtype_name(dtype), want,
+                    st_dtype_name(t->dtype), st_shape_text(got, sizeof got, t->rank, t->shape));
     *out = t;
     return VT_OK;
 }
@@ -347,5 +352,5 @@ vt_status st_need_meta(const st_file *f, const char *key, const char **out, vt_e
     *out = st_meta(f, key);
     if (*out) return VT_OK;
     return fail(err, VT_BAD_INPUT, "%s: __metadata__: field \"%.*s\" is missing", f->path,
-                shown(key), key);
+                st_shown(key), key);
 }

@@ -12,7 +12,7 @@ static int by_text(const void *a, const void *b)
 }
 
 /* Names are unique and UTF-8: JSON could hold neither faithfully. */
-static vt_status check_names(const char **names, size_t n, const char *what, vt_error *err)
+vt_status st_check_names(const char **names, size_t n, const char *what, vt_error *err)
 {
     for (size_t i = 0; i < n; i++)
         if (utf8_first_bad(names[i], strlen(names[i])) != strlen(names[i]))
@@ -39,14 +39,14 @@ static vt_status check_arguments(const st_item *items, size_t count, const st_pa
             status = fail(err, VT_BAD_INPUT, "tensor \"%s\": unknown type or more than %d "
                           "dimensions", names[i], (int)ST_RANK_MAX);
     }
-    if (status == VT_OK) status = check_names(names, count, "tensor", err);
+    if (status == VT_OK) status = st_check_names(names, count, "tensor", err);
     for (size_t i = 0; i < pairs && status == VT_OK; i++) {
         const char *value = meta[i].value;
         names[i] = meta[i].key;
         if (utf8_first_bad(value, strlen(value)) != strlen(value))
             status = fail(err, VT_BAD_INPUT, "metadata \"%s\": the text is not UTF-8", names[i]);
     }
-    if (status == VT_OK) status = check_names(names, pairs, "metadata", err);
+    if (status == VT_OK) status = st_check_names(names, pairs, "metadata", err);
     free(names);
     return status;
 }

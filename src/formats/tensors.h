@@ -71,9 +71,6 @@ VT_MUST_CHECK vt_status tensors_read_f32(const tensors *f, const tensor *t, floa
 VT_MUST_CHECK vt_status tensors_read_i32(const tensors *f, const tensor *t, int32_t *out,
                                          vt_error *err);
 
-/* "[2, 3]", for messages; returns `out`. */
-const char *tensors_shape_text(char *out, size_t cap, size_t rank, const size_t *shape);
-
 /* Replaces the file at `path` by one rename; the format is that of its
  * extension, .npz or .safetensors, VT_USAGE for any other.  Names are UTF-8 and
  * unique.  The bytes depend on the arguments alone. */
