@@ -310,14 +310,22 @@ void GPT(forward)(const GPT(model) *m, GPT(acts) *a, const int *tokens,
     if (cache) cache->length += T;
 }
 
-void GPT(forward_from)(const GPT(model) *m, GPT(acts) *a, const int *tokens, int first,
+void GPT(part_forward)(const GPT(model) *m, GPT(acts) *a, const int *tokens, int part,
                        int B, int T)
 {
     const model_view p = view_model(m->params, &m->z);
-    if (first < 0)
+    if (part < 0)
         CALL(embedding_forward, a->embedded, tokens, p.wte, p.wpe, B, T, 0, m->z.C);
-    for (int l = first < 0 ? 0 : first; l < m->z.L; l++) layer_forward(m, a, &p, NULL, l, B, T);
-    head_forward(m, a, &p, B * T);
+    else if (part < m->z.L)
+        layer_forward(m, a, &p, NULL, part, B, T);
+    else
+        head_forward(m, a, &p, B * T);
+}
+
+void GPT(forward_from)(const GPT(model) *m, GPT(acts) *a, const int *tokens, int first,
+                       int B, int T)
+{
+    for (int part = first; part <= m->z.L; part++) GPT(part_forward)(m, a, tokens, part, B, T);
 }
 
 void GPT(loss)(const GPT(model) *m, GPT(acts) *a, const int *targets,
@@ -419,33 +427,52 @@ static void layer_backward(const GPT(model) *m, const GPT(layer_acts) *h, GPT(ba
     swap = g->dres; g->dres = g->dres_in; g->dres_in = swap;   /* now at x */
 }
 
-void GPT(backward)(const GPT(model) *m, GPT(acts) *a, scalar *grads, const int *tokens,
-                   const int *targets, const scalar *dloss, int B, int T)
+/* g->dlogits -> g->dres */
+static void head_backward(const GPT(model) *m, const GPT(acts) *a, GPT(back) *g,
+                          const model_view *p, const model_view *d, int N)
 {
     const gpt_config *z = &m->z;
-    const model_view p = view_model(m->params, z), d = view_model(grads, z);
-    const int N = B * T, C = z->C;
+    const int C = z->C;
     const size_t NC = (size_t)N * (size_t)C, CV = (size_t)C * (size_t)z->V;
-    GPT(back) *g = &a->back;
-    const scalar *last = a->layers[z->L - 1].res2;
 
-    clear(m, g->dlogits, (size_t)N * (size_t)z->V);
-    CALL(crossentropy_backward, g->dlogits, dloss, a->lse, a->logits, targets, 1, N, z->V);
     if (z->tied) clear(m, g->dhead, CV);
     clear(m, g->dln, NC);
-    CALL(linear_backward, g->dln, z->tied ? g->dhead : d.headw, NULL, g->dlogits, a->lnf,
-         z->tied ? m->head : p.headw, N, C, z->V);
+    CALL(linear_backward, g->dln, z->tied ? g->dhead : d->headw, NULL, g->dlogits, a->lnf,
+         z->tied ? m->head : p->headw, N, C, z->V);
     if (z->tied)                        /* the head's part of wte's gradient */
         for (size_t v = 0; v < (size_t)z->V; v++)
             for (size_t i = 0; i < (size_t)C; i++)
-                d.wte[v * (size_t)C + i] += g->dhead[i * (size_t)z->V + v];
+                d->wte[v * (size_t)C + i] += g->dhead[i * (size_t)z->V + v];
     clear(m, g->dres, NC);
-    CALL(layernorm_backward, g->dres, d.lnfw, d.lnfb, g->dln, last, p.lnfw,
-         a->lnf_mean, a->lnf_rstd, N, C);
-    for (int l = z->L - 1; l >= 0; l--) {
-        const layer_view w = view_layer(&p, z, l), dw = view_layer(&d, z, l);
-        const scalar *x = l ? a->layers[l - 1].res2 : a->embedded;
-        layer_backward(m, &a->layers[l], g, &w, &dw, x, B, T);
+    CALL(layernorm_backward, g->dres, d->lnfw, d->lnfb, g->dln, a->layers[z->L - 1].res2,
+         p->lnfw, a->lnf_mean, a->lnf_rstd, N, C);
+}
+
+void GPT(part_backward)(const GPT(model) *m, GPT(acts) *a, scalar *grads, const int *tokens,
+                        int part, int B, int T)
+{
+    const gpt_config *z = &m->z;
+    const model_view p = view_model(m->params, z), d = view_model(grads, z);
+    GPT(back) *g = &a->back;
+    if (part >= z->L) {
+        head_backward(m, a, g, &p, &d, B * T);
+    } else if (part >= 0) {
+        const layer_view w = view_layer(&p, z, part), dw = view_layer(&d, z, part);
+        const scalar *x = part ? a->layers[part - 1].res2 : a->embedded;
+        layer_backward(m, &a->layers[part], g, &w, &dw, x, B, T);
+    } else {
+        CALL(embedding_backward, d.wte, d.wpe, g->dres, tokens, B, T, 0, z->C);
     }
-    CALL(embedding_backward, d.wte, d.wpe, g->dres, tokens, B, T, 0, C);
+}
+
+void GPT(backward)(const GPT(model) *m, GPT(acts) *a, scalar *grads, const int *tokens,
+                   const int *targets, const scalar *dloss, int B, int T)
+{
+    const int N = B * T, V = m->z.V;
+    scalar *dlogits = a->back.dlogits;
+
+    clear(m, dlogits, (size_t)N * (size_t)V);
+    CALL(crossentropy_backward, dlogits, dloss, a->lse, a->logits, targets, 1, N, V);
+    for (int part = m->z.L; part >= -1; part--)
+        GPT(part_backward)(m, a, grads, tokens, part, B, T);
 }

@@ -72,9 +72,14 @@ void GPT(prepare)(const GPT(model) *m);
 void GPT(forward)(const GPT(model) *m, GPT(acts) *a, const int *tokens,
                   GPT(cache) *cache, int B, int T);
 
-/* The same without a cache, from layer `first` on: what lies below is taken as
- * an earlier call left it in `a`.  first = -1: all; L: only what follows the
- * layers.  For complex step, where a parameter moves nothing below its layer. */
+/* One part of it, without a cache: the embedding (part = -1, tokens -> a->embedded),
+ * layer `part` (the residual stream before it -> a->layers[part].res2), or the
+ * head (L, -> a->logits).  Its input is what lies in `a`.  For checks. */
+void GPT(part_forward)(const GPT(model) *m, GPT(acts) *a, const int *tokens, int part,
+                       int B, int T);
+
+/* The parts from `first` on.  For derivatives of the forward pass: a parameter
+ * moves nothing below its layer. */
 void GPT(forward_from)(const GPT(model) *m, GPT(acts) *a, const int *tokens, int first,
                        int B, int T);
 
@@ -88,6 +93,13 @@ void GPT(loss)(const GPT(model) *m, GPT(acts) *a, const int *targets,
 void GPT(backward)(const GPT(model) *m, GPT(acts) *a, GPT_SCALAR *grads,
                    const int *tokens, const int *targets,
                    const GPT_SCALAR *dloss, int B, int T);
+
+/* One part of it, after forward: a->back.dlogits (the head) or a->back.dres (the
+ * others) is the gradient at the part's output; adds into `grads` what the part's
+ * parameters get, and leaves in a->back.dres the gradient at its input (the
+ * embedding has none). */
+void GPT(part_backward)(const GPT(model) *m, GPT(acts) *a, GPT_SCALAR *grads,
+                        const int *tokens, int part, int B, int T);
 
 #undef GPT_SCALAR
 #undef GPT
