@@ -4,7 +4,8 @@
  *     vt_model_open  reads a checkpoint; vt_model_close releases it
  *     vt_generate    continues a prompt
  *     vt_check       proves the gradients of a model by complex step
- *     vt_lab         the code lab: attention and its gradient by hand, checked
+ *     vt_lab         the code lab: attention and its gradient by hand, checked;
+ *                    vt_lab_compare: with another program; vt_lab_dump: as a file
  *     vt_tokenize    text to token ids; vt_piece: an id's bytes
  *     vt_info        what a checkpoint is; vt_verify: that its files belong together
  *     vt_novelty     how much of a text is copied from the training text, which
@@ -335,7 +336,8 @@ void vt_check_free(vt_check_report *report);
  * Wq, Wk, Wv, Wo standard_normal * 0.5, X standard_normal, integers(0, V, size=T). */
 enum {
     VT_LAB_C = 8, VT_LAB_D = 4, VT_LAB_T = 6, VT_LAB_V = 10, VT_LAB_HEADS = 2,
-    VT_LAB_CHECKS = 2, VT_LAB_SCALINGS = 4, VT_LAB_SOFTS = 4, VT_LAB_KEYS = 16
+    VT_LAB_CHECKS = 2, VT_LAB_SCALINGS = 4, VT_LAB_SOFTS = 4, VT_LAB_KEYS = 16,
+    VT_LAB_TENSORS = 5
 };
 #define VT_LAB_COLDEST 0.01     /* temperatures from here */
 #define VT_LAB_HOTTEST 100.0    /* to here */
@@ -344,9 +346,11 @@ typedef struct vt_lab_options {
     uint64_t seed;
     int      heads;             /* 1, or 2 of width D / 2: each has its columns */
     double   temperature;       /* of the loss: logits / temperature */
+    const char *dtype;          /* "float64"; "float32": inputs are rounded to float, pass
+                                   and gradient computed in it; NULL: float64 */
 } vt_lab_options;
 
-/* Seed 0, one head, temperature 1. */
+/* Seed 0, one head, temperature 1, float64. */
 void vt_lab_defaults(vt_lab_options *o);
 
 /* The inputs, or their gradients.  dX is the sum of three paths. */
@@ -422,8 +426,29 @@ typedef struct vt_lab_report {
 } vt_lab_report;
 
 /* VT_CHECK_FAILED where a check does: the line names the entry that is farthest
- * beyond its bound, and the report is filled.  VT_USAGE: an option. */
+ * beyond its bound, and the report is filled.  In float32 the first check always does:
+ * it cannot tell right from wrong there, and the line says why.  VT_USAGE: an option. */
 VT_MUST_CHECK vt_status vt_lab(const vt_lab_options *o, vt_lab_report *out, vt_error *err);
+
+/* The report's gradients against another program's, of the same inputs. */
+typedef struct vt_lab_comparison {
+    double loss;                                    /* the other's */
+    double loss_difference, loss_bound;
+    double difference[VT_LAB_TENSORS];              /* largest |ours - its|: dWq, dWk, dWv,
+                                                       dWo, dX; NaN where there is one */
+    vt_lab_check check;                             /* every entry, within the bounds of the
+                                                       complex step's check */
+} vt_lab_comparison;
+
+/* `name` is the other program's, and the caller's.  VT_CHECK_FAILED as vt_lab(). */
+VT_MUST_CHECK vt_status vt_lab_compare(vt_lab_comparison *out, const vt_lab_report *r,
+                                       const char *name, double loss,
+                                       const vt_lab_tensors *gradients, vt_error *err);
+
+/* Writes all tensors of the pass and its gradients to a .npz or .safetensors file, which
+ * is replaced by one rename: names in docs/command-line.md.  VT_USAGE: an option, or
+ * another extension; VT_IO. */
+VT_MUST_CHECK vt_status vt_lab_dump(const vt_lab_options *o, const char *path, vt_error *err);
 
 #ifdef __cplusplus
 }

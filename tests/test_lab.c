@@ -382,6 +382,113 @@ static void why_float_fails(void **state)
     assert_true(f->within <= 184 - f->zero);
 }
 
+/* ---- float32 ----------------------------------------------------------- */
+
+/* All in float: near the double pass of the same floats, and a float each. */
+static void in_float_throughout(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 10; seed++)
+    for (int heads = 1; heads <= 2; heads++) {
+        static vt_lab_report r;
+        const vt_lab_options o = { .seed = seed, .heads = heads, .temperature = 0.7,
+                                   .dtype = "float32" };
+        assert_int_equal(vt_lab(&o, &r, &test_error), VT_CHECK_FAILED);
+        assert_contains(test_error.text, "central differences in float32 tell nothing");
+        assert_false(r.checks[0].pass);
+        assert_true(r.checks[1].pass && r.checks[1].compared == 184);
+        assert_true(r.checks[1].worst_of_largest > 1e-9 && r.checks[1].worst_of_largest < 1e-3);
+        assert_string_equal(r.options.dtype, "float32");
+
+        lab_case c;
+        double hand[LAB_ENTRIES], found[LAB_ENTRIES];
+        lab_draw(&c, seed, heads, 0.7);
+        memcpy(found, &r.inputs, sizeof found);
+        for (size_t i = 0; i < LAB_ENTRIES; i++) {
+            assert_true(found[i] == (double)(float)c.at[i]);
+            c.at[i] = found[i];
+        }
+        c.temperature = (double)0.7F;
+        assert_true(r.options.temperature == c.temperature);
+        hand_of(hand, &c);
+        memcpy(found, &r.gradients, sizeof found);
+        size_t other = 0;
+        for (size_t i = 0; i < LAB_ENTRIES; i++) {
+            assert_true(found[i] == (double)(float)found[i]);
+            assert_near_at(found[i], hand[i], 1e-4, "gradient", i);
+            other += found[i] != hand[i];
+        }
+        assert_true(other > 150);
+        assert_true(r.loss == (double)(float)r.loss && r.S[0][0][1] == -(double)INFINITY);
+        assert_true(heads == 2 || (r.P[1][3][1] == 0 && r.S[1][3][1] == 0));
+    }
+}
+
+static void wrong_gradients_fail_in_float(void **state)
+{
+    (void)state;
+    lab_case c;
+    double hand[LAB_ENTRIES];
+    vt_lab_check checks[VT_LAB_CHECKS];
+    vt_lab_float_check in_float;
+    lab_draw(&c, 7, 1, 1);
+    lab_in_float(&c);
+    hand_of(hand, &c);
+    lab_check(checks, &in_float, hand, &c);
+    assert_true(checks[1].pass);
+    hand[LAB_WK + 5] *= 1.01;
+    lab_check(checks, &in_float, hand, &c);
+    assert_false(checks[1].pass);
+    assert_string_equal(checks[1].budget_at.tensor, "Wk");
+    assert_int_equal(checks[1].budget_at.row, 1);
+    assert_int_equal(checks[1].budget_at.col, 1);
+}
+
+/* ---- another program's gradient ---------------------------------------- */
+
+static void golden_gradients(vt_lab_tensors *t, double *loss)
+{
+    static const char *const names[] = { "dWq", "dWk", "dWv", "dWo", "dX" };
+    double *const to[] = { &t->Wq[0][0], &t->Wk[0][0], &t->Wv[0][0], &t->Wo[0][0], &t->X[0][0] };
+    json_t *root = golden("lab_seed0.json");
+    const json_t *c = json_object_get(root, "one_head"), *g = json_object_get(c, "gradients");
+    for (size_t k = 0; k < 5; k++)
+        assert_true(golden_numbers(json_object_get(g, names[k]), to[k], 48) >= 32);
+    *loss = json_number_value(json_object_get(c, "loss"));
+    json_decref(root);
+}
+
+static void comparisons(void **state)
+{
+    (void)state;
+    vt_lab_tensors t, spoiled;
+    vt_lab_comparison c;
+    double loss;
+    const vt_lab_report *r = lab(0, 1, 1);
+    golden_gradients(&t, &loss);
+    assert_ok(vt_lab_compare(&c, r, "PyTorch", loss, &t, &test_error));
+    assert_true(c.check.pass && c.check.compared == 184 && c.loss == loss);
+    for (size_t k = 0; k < VT_LAB_TENSORS; k++)
+        assert_true(c.difference[k] >= 0 && c.difference[k] < 1e-15);
+
+    const double values[] = { t.Wo[1][7] + 1e-9, 0, (double)NAN, (double)INFINITY };
+    for (size_t v = 0; v < 4; v++) {
+        spoiled = t;
+        spoiled.Wo[1][7] = values[v];
+        assert_int_equal(vt_lab_compare(&c, r, "PyTorch", loss, &spoiled, &test_error),
+                         VT_CHECK_FAILED);
+        assert_contains(test_error.text, "PyTorch: dWo[1][7]: expected ");
+        assert_false(c.check.pass || c.difference[3] < 9e-10);
+        assert_true(c.difference[2] < 1e-15 && c.difference[4] < 1e-15);
+    }
+    const double losses[] = { loss + 1e-13, (double)NAN, 0 };
+    for (size_t v = 0; v < 3; v++) {
+        assert_int_equal(vt_lab_compare(&c, r, "PyTorch", losses[v], &t, &test_error),
+                         VT_CHECK_FAILED);
+        assert_contains(test_error.text, "PyTorch: loss: expected ");
+    }
+}
+
 /* ---- experiments ------------------------------------------------------- */
 
 static void jacobians(void **state)
@@ -521,6 +628,10 @@ static void options_are_refused(void **state)
         assert_contains(test_error.text, bad[i].part);
         assert_int_equal(vt_lab(&o, &r, NULL), VT_USAGE);
     }
+    const vt_lab_options half = { .heads = 1, .temperature = 1, .dtype = "float16" };
+    assert_int_equal(vt_lab(&half, &r, &test_error), VT_USAGE);
+    assert_contains(test_error.text, "--dtype float16: expected float64 or float32");
+    assert_int_equal(vt_lab_dump(&half, "never.npz", &test_error), VT_USAGE);
     vt_lab_options o;
     vt_lab_defaults(&o);
     assert_true(o.seed == 0 && o.heads == 1 && o.temperature == 1);
@@ -540,6 +651,9 @@ int main(void)
         cmocka_unit_test(verdicts_refuse_nan),
         cmocka_unit_test(differences_are_central),
         cmocka_unit_test(why_float_fails),
+        cmocka_unit_test(in_float_throughout),
+        cmocka_unit_test(wrong_gradients_fail_in_float),
+        cmocka_unit_test(comparisons),
         cmocka_unit_test(jacobians),
         cmocka_unit_test(sampling_errors),
         cmocka_unit_test(scaling),

@@ -5,7 +5,8 @@
 
 typedef struct lab_args {
     vt_lab_options o;
-    bool json;
+    const char *python, *dump;
+    bool torch, json;
 } lab_args;
 
 #define AT(field) offsetof(lab_args, field)
@@ -15,15 +16,26 @@ static const option_row rows[] = {
     { OPTION_SEED, "--seed", AT(o.seed), "N", 0, 0, "of the inputs, as NumPy's default_rng(N), and of\nthe scaling experiment" },
     { OPTION_INT, "--heads", AT(o.heads), "N", 1, VT_LAB_HEADS, "1, or 2 of half the width" },
     { OPTION_REAL, "--temperature", AT(o.temperature), "T", VT_LAB_COLDEST, VT_LAB_HOTTEST, "of the loss: logits / T" },
+    { OPTION_NAME, "--dtype", AT(o.dtype), "TYPE", 0, 0, "float64, or float32: inputs, pass, gradient and\ncentral differences in float; those then tell\nnothing, and the exit status is 1" },
+    { OPTION_FLAG, "--torch", AT(torch), NULL, 0, 0, "compare with PyTorch's automatic differentiation\nin float64 (Debian: python3-torch)" },
+    { OPTION_NAME, "--python", AT(python), "PROGRAM", 0, 0, "the interpreter that has torch" },
+    { OPTION_NAME, "--dump", AT(dump), "FILE", 0, 0, "write all tensors and gradients to FILE, .npz or\n.safetensors" },
     { OPTION_FLAG, "--json", AT(json), NULL, 0, 0, "one JSON object, with every number" },
 };
+
+static lab_args default_args(void)
+{
+    lab_args a = { .python = "/usr/bin/python3" };
+    vt_lab_defaults(&a.o);
+    return a;
+}
 
 static const void *defaults(int i, const char **label)
 {
     static lab_args set;
     *label = "";
     if (i > 0) return NULL;
-    vt_lab_defaults(&set.o);
+    set = default_args();
     return &set;
 }
 
@@ -158,7 +170,35 @@ static void json_checks(js_writer *w, const vt_lab_report *r)
     js_close_object(w);
 }
 
-static vt_status print_json(const vt_lab_report *r, vt_error *err)
+static void json_torch(js_writer *w, const lab_torch *t, const char *python)
+{
+    static const char *const names[VT_LAB_TENSORS] = { "dWq", "dWk", "dWv", "dWo", "dX" };
+    const vt_lab_comparison *c = &t->against;
+    js_key(w, "torch");
+    js_open_object(w);
+    js_field_string(w, "version", t->version);
+    js_field_string(w, "python", python);
+    cli_field_measured(w, "loss", c->loss);
+    cli_field_measured(w, "loss_difference", c->loss_difference);
+    js_key(w, "largest_difference");
+    js_open_object(w);
+    for (size_t k = 0; k < VT_LAB_TENSORS; k++)
+        cli_field_measured(w, names[k], c->difference[k]);
+    js_close_object(w);
+    cli_field_measured(w, "worst_relative_error", c->check.worst);
+    json_entry(w, "worst_at", &c->check.worst_at);
+    cli_field_measured(w, "worst_of_largest", c->check.worst_of_largest);
+    cli_field_measured(w, "budget_used", c->check.budget_used);
+    json_entry(w, "budget_at", &c->check.budget_at);
+    js_field_uint(w, "compared", c->check.compared);
+    js_field_uint(w, "of", c->check.of);
+    js_field_bool(w, "pass", c->check.pass && c->loss_difference <= c->loss_bound);
+    js_close_object(w);
+}
+
+/* torch: NULL where it was not asked. */
+static vt_status print_json(const vt_lab_report *r, const lab_torch *torch, const char *python,
+                            vt_error *err)
 {
     bytes text = { 0 };
     js_writer w;
@@ -167,6 +207,7 @@ static vt_status print_json(const vt_lab_report *r, vt_error *err)
     js_field_uint(&w, "seed", r->options.seed);
     js_field_int(&w, "heads", r->options.heads);
     js_field_number(&w, "temperature", r->options.temperature);
+    js_field_string(&w, "dtype", r->options.dtype);
     js_field_number(&w, "loss", r->loss);
     js_field_number(&w, "uniform", r->uniform);
     js_key(&w, "targets");
@@ -183,6 +224,7 @@ static vt_status print_json(const vt_lab_report *r, vt_error *err)
     json_matrix(&w, "logits", &r->logits[0][0], VT_LAB_T, VT_LAB_V);
     json_tensors(&w, "gradients", &r->gradients, true);
     json_checks(&w, r);
+    if (torch) json_torch(&w, torch, python);
     json_experiments(&w, r);
     js_close_object(&w);
     const vt_status s = cli_print_json(&w, &text, err);
@@ -192,24 +234,43 @@ static vt_status print_json(const vt_lab_report *r, vt_error *err)
 
 /* ---- the command ------------------------------------------------------- */
 
+/* A report goes out where there is one, also of a check that failed; `s` is what
+ * vt_lab said, *err its line. */
+static vt_status show(const lab_args *a, const vt_lab_report *r, vt_status s, vt_error *err)
+{
+    lab_torch t;
+    vt_error why;
+    if (a->torch) {
+        const vt_status compared = lab_torch_run(&t, a->python, r, &why);
+        if (compared && (s == VT_OK || compared != VT_CHECK_FAILED)) *err = why;
+        if (compared && compared != VT_CHECK_FAILED) return compared;
+        if (compared) s = compared;
+    }
+    vt_status written = a->dump ? vt_lab_dump(&a->o, a->dump, &why) : VT_OK;
+    const lab_torch *torch = a->torch ? &t : NULL;
+    if (written == VT_OK)
+        written = a->json ? print_json(r, torch, a->python, &why)
+                          : lab_show(stdout, r, torch, cli_utf8(), &why);
+    if (written) {
+        *err = why;
+        return written;
+    }
+    return s;
+}
+
 static int run(const command *c, int argc, char **argv)
 {
     static vt_lab_report report;
-    lab_args a = { .json = false };
+    lab_args a = default_args();
     options_read read;
-    vt_error err, why;
+    vt_error err;
     int code;
-    vt_lab_defaults(&a.o);
     if (!cli_parse(c, argc, argv, &a, &read, &code)) return code;
-    vt_status s = vt_lab(&a.o, &report, &err);
-    if (s == VT_OK || s == VT_CHECK_FAILED) {
-        const vt_status printed = a.json ? print_json(&report, &why)
-                                         : lab_show(stdout, &report, cli_utf8(), &why);
-        if (printed) {
-            s = printed;
-            err = why;
-        }
-    }
+    vt_status s = VT_OK;
+    if (!a.torch && options_given(c, &read, "--python"))
+        s = fail(&err, VT_USAGE, "--python: expected --torch with it");
+    if (s == VT_OK) s = vt_lab(&a.o, &report, &err);
+    if (s == VT_OK || s == VT_CHECK_FAILED) s = show(&a, &report, s, &err);
     return s ? cli_error(c, s, &err) : VT_OK;
 }
 
@@ -227,12 +288,14 @@ const command cmd_lab = {
         "  vitrine lab --seed 0\n"
         "  vitrine lab --heads 2                 exercise 1: a second head\n"
         "  vitrine lab --temperature 0.5         exercise 2: a temperature in the loss\n"
-        "  vitrine lab --json > lab.json         all tensors and gradients\n",
+        "  vitrine lab --torch                   the same by PyTorch\n"
+        "  vitrine lab --json > lab.json         all tensors and gradients\n"
+        "  vitrine lab --dump lab.npz            for numpy.load\n",
     .exits =
         "  0  every gradient is within its bound (float's failure, which is shown, is no error)\n"
-        "  1  one is not: it is named\n"
+        "  1  one is not: it is named; or float32, in which differences tell nothing\n"
         "  2  an option cannot be used\n"
-        "  4  writing failed\n"
+        "  4  writing failed; --torch: PyTorch could not be asked, and nothing was shown\n"
         "  5  out of memory\n",
     .defaults = defaults,
     .run = run,

@@ -4,9 +4,10 @@
 #define LAB_SHOW_H
 
 #include <stdio.h>
-#include "vitrine.h"
+#include "cli/lab_torch.h"
 
-/* utf8: bars of block characters; otherwise ASCII.  Colours where f takes them. */
-VT_MUST_CHECK vt_status lab_show(FILE *f, const vt_lab_report *r, bool utf8, vt_error *err);
+/* torch: NULL where it was not asked.  utf8: bars of block characters; otherwise ASCII.  Colours where f takes them. */
+VT_MUST_CHECK vt_status lab_show(FILE *f, const vt_lab_report *r, const lab_torch *torch,
+                                bool utf8, vt_error *err);
 
 #endif

@@ -17,6 +17,13 @@ void lab_draw(lab_case *c, uint64_t seed, int heads, double temperature)
     for (size_t t = 0; t < VT_LAB_T; t++) c->target[t] = (int)rng_integers(&r, 0, VT_LAB_V);
 }
 
+void lab_in_float(lab_case *c)
+{
+    for (size_t i = 0; i < LAB_ENTRIES; i++) c->at[i] = (double)(float)c->at[i];
+    c->temperature = (double)(float)c->temperature;
+    c->in_float = true;
+}
+
 const char *lab_entry(size_t i, int *row, int *col)
 {
     size_t k = sizeof tensors / sizeof *tensors - 1;

@@ -22,6 +22,12 @@
  *               float in lse does, scaled from float's f = 2^-24 to e = 2^-53
  *
  * A NaN fails.
+ *
+ * In float.  With --dtype float32 inputs, pass, gradient and central differences are
+ * floats, u is 2^-24 and e of the second bound is f: that check passes, since it has
+ * no subtraction.  Of the first, the rounding of two losses over 2e is then larger than
+ * LAB_RESOLUTION of the largest gradient: within such a bound anything would pass, so it
+ * fails, and vt_lab() says why.
  */
 #ifndef LAB_H
 #define LAB_H
@@ -43,11 +49,15 @@ typedef struct lab_case {
     int    target[VT_LAB_T];
     int    heads;
     double temperature;
+    bool   in_float;                    /* the numbers are floats, and are to stay so */
 } lab_case;
 
 /* As NumPy's default_rng(seed): Wq, Wk, Wv, Wo standard_normal * 0.5, X
  * standard_normal, then integers(0, V, size=T). */
 void lab_draw(lab_case *c, uint64_t seed, int heads, double temperature);
+
+/* Rounds inputs and temperature to float: what follows is computed in float. */
+void lab_in_float(lab_case *c);
 
 /* The tensor that entry i belongs to ("Wq"), and where in it. */
 const char *lab_entry(size_t i, int *row, int *col);
@@ -67,6 +77,12 @@ void lab_complex_bound(double *bound, const double *expected, const lab_case *c)
 void lab_differences_bound(double *bound, const double *differences, const double *twice,
                            const lab_case *c);
 
+/* A rounding of the case's numbers. */
+double lab_unit(const lab_case *c);
+/* What rounding the losses alone may do to a difference over 2 LAB_EPS. */
+double lab_loss_rounding(const lab_case *c);
+#define LAB_RESOLUTION 1e-3
+
 /* `hand` against `expected`, every entry.  Leaves name and step as they are. */
 void lab_judge(vt_lab_check *out, const double *hand, const double *expected,
                const double *bound);
@@ -75,6 +91,12 @@ void lab_judge(vt_lab_check *out, const double *hand, const double *expected,
  * checks[0] and [1]; central differences in float into *in_float. */
 void lab_check(vt_lab_check checks[VT_LAB_CHECKS], vt_lab_float_check *in_float,
                const double *hand, const lab_case *c);
+
+/* ---- files -------------------------------------------------------------- */
+
+/* All tensors of the pass, forward and back, as .npz or .safetensors: the names of
+ * docs/command-line.md, float32 where the case is. */
+VT_MUST_CHECK vt_status lab_dump(const lab_case *c, const char *path, vt_error *err);
 
 /* ---- experiments ------------------------------------------------------- */
 

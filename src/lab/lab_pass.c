@@ -34,23 +34,29 @@ scalar LAB(forward)(LAB(stages) *s, const scalar *at, const int *target, int hea
     return sum / T;
 }
 
+void LAB(backward_slopes)(scalar *grad, LAB(slopes) *d, const LAB(stages) *s, const scalar *at,
+                          const int *target, int heads, scalar temperature)
+{
+    const scalar *X = at + LAB_X;
+    scalar dloss[T], *dX = grad + LAB_X;
+
+    for (int i = 0; i < LAB_ENTRIES; i++) grad[i] = 0;
+    *d = (LAB(slopes)){ .dlogits = { 0 } };
+    for (int t = 0; t < T; t++) dloss[t] = (scalar)1 / T;
+    REF(crossentropy_backward)(d->dlogits, dloss, s->lse, s->logits, target, temperature,
+                               T, VOCABULARY);
+    REF(linear_backward)(d->dO, grad + LAB_WO, NULL, d->dlogits, s->O, at + LAB_WO,
+                         T, D, VOCABULARY);
+    REF(attention_backward)(d->dQ, d->dK, d->dV, d->dP, d->dS, d->dO, s->P, s->Q, s->K, s->V,
+                            1, T, 0, heads, D / heads);
+    REF(linear_backward)(dX, grad + LAB_WV, NULL, d->dV, X, at + LAB_WV, T, C, D);
+    REF(linear_backward)(dX, grad + LAB_WK, NULL, d->dK, X, at + LAB_WK, T, C, D);
+    REF(linear_backward)(dX, grad + LAB_WQ, NULL, d->dQ, X, at + LAB_WQ, T, C, D);
+}
+
 void LAB(backward)(scalar *grad, const LAB(stages) *s, const scalar *at, const int *target,
                    int heads, scalar temperature)
 {
-    const scalar *X = at + LAB_X;
-    scalar dloss[T], dlogits[T * VOCABULARY] = { 0 }, dO[T * D] = { 0 };
-    scalar dQ[T * D] = { 0 }, dK[T * D] = { 0 }, dV[T * D] = { 0 };
-    scalar dP[VT_LAB_HEADS * T * T], dS[VT_LAB_HEADS * T * T];
-    scalar *dX = grad + LAB_X;
-
-    for (int i = 0; i < LAB_ENTRIES; i++) grad[i] = 0;
-    for (int t = 0; t < T; t++) dloss[t] = (scalar)1 / T;
-    REF(crossentropy_backward)(dlogits, dloss, s->lse, s->logits, target, temperature,
-                               T, VOCABULARY);
-    REF(linear_backward)(dO, grad + LAB_WO, NULL, dlogits, s->O, at + LAB_WO, T, D, VOCABULARY);
-    REF(attention_backward)(dQ, dK, dV, dP, dS, dO, s->P, s->Q, s->K, s->V,
-                            1, T, 0, heads, D / heads);
-    REF(linear_backward)(dX, grad + LAB_WV, NULL, dV, X, at + LAB_WV, T, C, D);
-    REF(linear_backward)(dX, grad + LAB_WK, NULL, dK, X, at + LAB_WK, T, C, D);
-    REF(linear_backward)(dX, grad + LAB_WQ, NULL, dQ, X, at + LAB_WQ, T, C, D);
+    LAB(slopes) d;
+    LAB(backward_slopes)(grad, &d, s, at, target, heads, temperature);
 }

@@ -44,9 +44,21 @@ typedef struct LAB(stages) {
     scalar loss[VT_LAB_T], lse[VT_LAB_T];                   /* of each position */
 } LAB(stages);
 
+/* The gradients on the way back, of the stages with the same letters. */
+typedef struct LAB(slopes) {
+    scalar dlogits[VT_LAB_T * VT_LAB_V];
+    scalar dO[VT_LAB_T * VT_LAB_D];
+    scalar dP[VT_LAB_HEADS * VT_LAB_T * VT_LAB_T];
+    scalar dS[VT_LAB_HEADS * VT_LAB_T * VT_LAB_T];          /* of `masked`: 0 there */
+    scalar dQ[VT_LAB_T * VT_LAB_D], dK[VT_LAB_T * VT_LAB_D], dV[VT_LAB_T * VT_LAB_D];
+} LAB(slopes);
+
 /* Fills *s; returns the mean of s->loss. */
 scalar LAB(forward)(LAB(stages) *s, const scalar *at, const int *target, int heads,
                     scalar temperature);
 /* Writes grad[LAB_ENTRIES], from what forward left in *s. */
 void LAB(backward)(scalar *grad, const LAB(stages) *s, const scalar *at, const int *target,
                    int heads, scalar temperature);
+/* And keeps what lies between in *d. */
+void LAB(backward_slopes)(scalar *grad, LAB(slopes) *d, const LAB(stages) *s, const scalar *at,
+                          const int *target, int heads, scalar temperature);
