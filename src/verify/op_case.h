@@ -27,8 +27,9 @@ typedef struct op_case {
     graph     g;
     precision p;
     uint64_t  seed;
-    double    scale;                /* of the inputs: 1e-4 .. 1e4 */
-    int      *ints;                 /* g.ints */
+    double    scale;                /* of data: 1e-4 .. 1e4.  Matrices, gains and biases
+                                       of layers keep their own size (op_case.c) */
+    int      *ints;                 /* g.ints; masks: see op_case_mask */
     double   *x;                    /* inputs; outputs and stages by the definitions, double */
     double   *dout;                 /* at the outputs with `upstream`: upstream gradients */
     double   *start;                /* at the inputs: what a gradient holds before backward */
@@ -41,11 +42,27 @@ typedef struct op_case {
 VT_MUST_CHECK vt_status op_case_draw(op_case *c, const graph_sizes *z, precision p, double scale,
                                      uint64_t seed, vt_error *err);
 /* With inputs, integers and upstream gradients of the caller's (a dump, a model): `fill` is
- * called after the blocks are there and before anything is computed. */
+ * called after the blocks are there (zeros; masks all 1) and before anything is computed.
+ * It may set `start`, too.  What it leaves in `ints` is checked: VT_BAD_INPUT. */
 VT_MUST_CHECK vt_status op_case_given(op_case *c, const graph_sizes *z, precision p,
                                       vt_status (*fill)(op_case *, void *, vt_error *),
                                       void *context, vt_error *err);
-void op_case_free(op_case *c);
+void op_case_free(op_case *c);      /* also of a zeroed one */
+
+/* The sizes at which a check puts an operator to the test, i from 0; false behind the
+ * last.  All distinct first; then single rows and positions, all ones, more keys than
+ * queries, masks, sizes around 16, a larger one; then some drawn from `seed`. */
+bool op_case_shapes(graph_sizes *z, int i, int op, uint64_t seed);
+
+/* Whether the case proves little, and why ("T is 1; the gains of w are all 1"): sizes that
+ * a transposition would mix up, gains of 1, biases of 0, an upstream gradient that is the
+ * same everywhere, no gradient beyond its rounding, no token twice, T = 1. */
+bool op_case_degenerate(const op_case *c, char *why, size_t size);
+
+/* Where an operator is causal and has a mask, `ints` holds both at once: what a query really
+ * sees.  This is a cell of the mask to hand to a kernel, which is told `causal` besides: 1
+ * behind the diagonal, so that a kernel that forgets `causal` is seen. */
+int op_case_mask(const op_case *c, size_t cell);
 
 /* What a kernel made of it. */
 typedef struct op_found {
