@@ -43,3 +43,25 @@ target_link_libraries(test_austen PRIVATE ZLIB::ZLIB)       # it makes archives
 add_executable(bits tests/bits.c)           # for cli_bits.sh
 target_link_libraries(bits PRIVATE test_support)
 set_target_properties(bits PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+
+# Kernels that do wrong, for test_kernel_host.c: nasty.c without sanitizers, which would
+# see the faults first, and as some compiler may make it (-O1: no fault is optimised away).
+function(nasty name)
+  add_library(${name} MODULE tests/kernels/nasty.c)
+  set_target_properties(${name} PROPERTIES PREFIX "" SUFFIX .so
+                        LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/kernels)
+  target_compile_options(${name} PRIVATE -fno-sanitize=all -O1 -w)
+  target_link_options(${name} PRIVATE -fno-sanitize=all)
+  target_compile_definitions(${name} PRIVATE ${ARGN})
+  add_dependencies(test_kernel_host ${name})
+endfunction()
+nasty(nasty)
+nasty(nasty_names NASTY_NAMES=1)
+nasty(nasty_abi NASTY_ABI=2)
+nasty(nasty_abi_same NASTY_ABI=1)
+nasty(nasty_load_null NASTY_AT_LOAD=NASTY_NULL)
+nasty(nasty_load_sleep NASTY_AT_LOAD=NASTY_SLEEP)
+nasty(nasty_load_exit NASTY_AT_LOAD=NASTY_EXIT)
+nasty(nasty_load_abort NASTY_AT_LOAD=NASTY_TALK_AND_ABORT)
+target_compile_definitions(test_kernel_host PRIVATE
+  VT_NASTY="${CMAKE_BINARY_DIR}/tests/kernels" VT_INCLUDE="${CMAKE_SOURCE_DIR}/include")
