@@ -37,4 +37,18 @@ enum specimen_bug {
 
 enum { SPECIMEN_NO_MEMORY = 12 };
 
+/* What a lower precision keeps of x: a float of a double, 8 bits of a float. */
+static inline real coarse(real x)
+{
+#if SPECIMEN_BITS == 64
+    return (real)(float)x;
+#else
+    const float cut = x * 65537;                /* Veltkamp's splitting at 2^16 */
+    return cut - (cut - x);
+#endif
+}
+
+/* Inputs are const: the faults that write them need this. */
+static inline real *written(const void *p) { return (real *)(uintptr_t)p; }
+
 #endif
