@@ -1,0 +1,266 @@
+/* diagnose_patterns.c -- what single tensors show, where no hypothesis explains all.
+ *
+ * Each pattern is looked for in every tensor that is wrong; the one that most of them
+ * share is told, with the count.  Found and right are compared without `start` where a
+ * gradient is concerned.
+ */
+#include "verify/diagnose_search.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool near(const search *s, const element *e, double value, double size)
+{
+    return fabs(e->found - value) <= 2 * e->bound + 16 * s->u * fmax(fabs(value), size);
+}
+
+static double start_of(const search *s, int tensor, bool gradient, size_t i)
+{
+    return gradient ? s->c->start[s->g->tensor[tensor].at + i] : 0;
+}
+
+static double largest(const search *s, int tensor, bool gradient)
+{
+    double most = 0;
+    for (size_t i = 0; i < s->g->tensor[tensor].count; i++)
+        most = fmax(most, fabs(search_element(s, tensor, gradient, i).right));
+    return most;
+}
+
+/* ---- the patterns: whether a tensor shows it ------------------------------------------ */
+
+/* found == right without what the gradient held before. */
+static bool overwritten(const search *s, int t, bool gradient)
+{
+    if (!gradient) return false;
+    for (size_t i = 0; i < s->g->tensor[t].count; i++) {
+        const element e = search_element(s, t, true, i);
+        if (!near(s, &e, e.right - start_of(s, t, true, i), 0)) return false;
+    }
+    return true;
+}
+
+/* found == start: nothing was added. */
+static bool untouched(const search *s, int t, bool gradient)
+{
+    for (size_t i = 0; i < s->g->tensor[t].count; i++) {
+        const element e = search_element(s, t, gradient, i);
+        if (!near(s, &e, start_of(s, t, gradient, i), 0)) return false;
+    }
+    return true;
+}
+
+static bool all_zero(const search *s, int t, bool gradient)
+{
+    for (size_t i = 0; i < s->g->tensor[t].count; i++)
+        if (!(search_element(s, t, gradient, i).found == 0)) return false;
+    return true;
+}
+
+/* Rows of queries that see no key, and no others, are NaN or Inf. */
+static bool nan_where_masked(const search *s, int t, bool gradient)
+{
+    const graph *g = s->g;
+    const graph_tensor *x = &g->tensor[t];
+    const graph_node *n = NULL;
+    bool any = false;
+    for (int i = 0; i < g->nnodes; i++) if (g->node[i].kind == GRAPH_ATTENTION) n = &g->node[i];
+    if (!n || n->in[3] < 0) return false;
+    const int *mask = s->c->ints + g->tensor[n->in[3]].at;
+    bool empty = false;
+    for (int q = 0; q < n->T; q++) {
+        bool sees = false;
+        for (int u = 0; u < n->S; u++) sees = sees || mask[(size_t)q * (size_t)n->S + (size_t)u];
+        empty = empty || !sees;
+    }
+    if (!empty) return false;
+    const bool rows = x->rank > 2 && x->shape[1] == n->T;           /* (batch, query, ...) */
+    for (size_t i = 0; i < x->count; i++) {
+        const element e = search_element(s, t, gradient, i);
+        if (isfinite(e.found) || !isfinite(e.right)) continue;
+        any = true;
+        if (gradient || !rows) continue;
+        const size_t inner = x->count / ((size_t)x->shape[0] * (size_t)x->shape[1]);
+        const size_t q = i / inner % (size_t)n->T;
+        for (int u = 0; u < n->S; u++)
+            if (mask[q * (size_t)n->S + (size_t)u]) return false;
+    }
+    return any;
+}
+
+static bool not_finite(const search *s, int t, bool gradient)
+{
+    for (size_t i = 0; i < s->g->tensor[t].count; i++) {
+        const element e = search_element(s, t, gradient, i);
+        if (!isfinite(e.found) && isfinite(e.right)) return true;
+    }
+    return false;
+}
+
+/* Off by what computing in a lower precision would give: beyond the bound, within the
+ * bound of that precision. */
+static bool rounded_to(const search *s, int t, bool gradient, precision p)
+{
+    const double more = precision_u(p) / s->u, most = largest(s, t, gradient);
+    for (size_t i = 0; i < s->g->tensor[t].count; i++) {
+        const element e = search_element(s, t, gradient, i);
+        if (!(fabs(e.found - e.right) <= fmin(e.bound * more, 64 * precision_u(p) * most))) return false;
+    }
+    return true;
+}
+
+static bool rounded_single(const search *s, int t, bool gradient)
+{
+    return s->u < precision_u(PRECISION_F32) && rounded_to(s, t, gradient, PRECISION_F32);
+}
+
+static bool rounded_half(const search *s, int t, bool gradient)
+{
+    return s->u < precision_u(PRECISION_F16) && rounded_to(s, t, gradient, PRECISION_F16);
+}
+
+static bool rounded_brain(const search *s, int t, bool gradient)
+{
+    return s->u < precision_u(PRECISION_BF16) && rounded_to(s, t, gradient, PRECISION_BF16);
+}
+
+typedef struct pattern {
+    bool      (*shows)(const search *, int tensor, bool gradient);
+    fault_kind  kind;
+    const char *says, *hint;            /* the tensor's name comes in front */
+} pattern;
+
+static const pattern patterns[] = {
+    { overwritten, FAULT_OVERWRITTEN, "is assigned where it should be added to: what was there before is lost",
+      "backward adds: dx += ..., not dx = ..." },
+    { untouched, FAULT_ZERO, "is not written", "each output is to be written, each gradient to be added into din[]" },
+    { all_zero, FAULT_ZERO, "is 0 everywhere", "each output is to be written, each gradient to be added into din[]" },
+    { nan_where_masked, FAULT_MASKED_ROW, "has NaN or Inf from a query that sees no key",
+      "a query that sees no key sums over nothing: its output and its gradients are 0" },
+    { not_finite, FAULT_NOT_FINITE, "has NaN or Inf where numbers are expected",
+      "exp of a score without the row's maximum subtracted, a division by a sum of 0, a root of a negative variance" },
+    { rounded_single, FAULT_ROUNDED, "is off by as much as float32 rounds", "keep sums and intermediate values in the kernel's own precision" },
+    { rounded_half, FAULT_ROUNDED, "is off by as much as float16 rounds", "keep sums and intermediate values in the kernel's own precision" },
+    { rounded_brain, FAULT_ROUNDED, "is off by as much as bfloat16 rounds", "keep sums and intermediate values in the kernel's own precision" },
+};
+
+/* The failing tensors in the order in which they are told; k from 0. */
+static bool failing_at(const search *s, int k, int *tensor, bool *gradient)
+{
+    const graph *g = s->g;
+    for (int i = 0; i < g->nout + g->nin; i++) {
+        *gradient = i >= g->nout;
+        *tensor = *gradient ? g->in[i - g->nout] : g->out[i];
+        if ((*gradient ? s->bad_dx : s->bad_x)[*tensor] && k-- == 0) return true;
+    }
+    return false;
+}
+
+static bool told(const search *s, diagnosis *d, fault_kind kind, int count, int tensor, bool gradient,
+                 const char *says, const char *hint)
+{
+    char name[80];
+    search_name(name, sizeof name, s, tensor, gradient);
+    d->kind = kind;
+    d->explained = count;
+    const int n = snprintf(d->sentence, sizeof d->sentence, "%s %.120s", name, says);
+    if (count > 1 && n > 0 && (size_t)n < sizeof d->sentence)
+        snprintf(d->sentence + n, sizeof d->sentence - (size_t)n, " (%d more likewise)", count - 1);
+    snprintf(d->hint, sizeof d->hint, "%s", hint);
+    return true;
+}
+
+/* One factor for all elements of a tensor. */
+static bool factor_of(const search *s, int t, bool gradient, double *c, double *spread)
+{
+    double dr = 0, dd = 0;
+    for (size_t i = 0; i < s->g->tensor[t].count; i++) {
+        const element e = search_element(s, t, gradient, i);
+        const double start = start_of(s, t, gradient, i), w = e.bound + s->u * fabs(e.right) + 1e-300;
+        if (!isfinite(e.found)) return false;
+        dr += (e.found - start) / w * ((e.right - start) / w);
+        dd += (e.right - start) / w * ((e.right - start) / w);
+    }
+    if (!(dd > 0)) return false;
+    *c = dr / dd;
+    *spread = 8 / sqrt(dd) + 64 * s->u * fabs(*c);
+    for (size_t i = 0; i < s->g->tensor[t].count; i++) {
+        const element e = search_element(s, t, gradient, i);
+        const double start = start_of(s, t, gradient, i), d = e.right - start;
+        if (!(fabs(e.found - start - *c * d) <= 2 * e.bound * fmax(1, fabs(*c)) + 16 * s->u * (fabs(*c * d) + fabs(start))))
+            return false;
+    }
+    return s->g->tensor[t].count > 1;
+}
+
+static bool factors(const search *s, diagnosis *d)
+{
+    int tensor;
+    bool gradient;
+    for (int k = 0; failing_at(s, k, &tensor, &gradient); k++) {
+        double c, spread, value;
+        char name[40] = "", says[160];
+        fault_kind kind = FAULT_SCALE_WRONG;
+        int node = -1, slot = 0;
+        if (!factor_of(s, tensor, gradient, &c, &spread)) continue;
+        for (int i = 0; i < s->g->nnodes; i++)
+            for (int j = 0; j < GRAPH_INS; j++)
+                if (s->g->node[i].in[j] == tensor) node = i, slot = j;
+        if (search_factor(s, gradient ? node : -1, slot, c, spread, &value, &kind, name, sizeof name))
+            snprintf(says, sizeof says, "is off by a factor: found/expected = %.6g = %s", c, name);
+        else snprintf(says, sizeof says, "is off by a factor: found/expected = %.8g", c);
+        return told(s, d, kind, 1, tensor, gradient, says,
+                    "look at the factors of this tensor: which does it lack, or have twice");
+    }
+    return false;
+}
+
+/* The gradient of one tensor found in another's place. */
+static bool exchanged(const search *s, int a, int b)
+{
+    const graph_tensor *x = &s->g->tensor[a], *y = &s->g->tensor[b];
+    if (x->count != y->count) return false;
+    for (size_t i = 0; i < x->count; i++) {
+        const element e = search_element(s, a, true, i), o = search_element(s, b, true, i);
+        if (!near(s, &e, o.right - s->c->start[y->at + i] + s->c->start[x->at + i], fabs(o.bound / (16 * s->u)))
+            && !near(s, &e, o.right - s->c->start[y->at + i], fabs(o.bound / (16 * s->u)))) return false;
+    }
+    return true;
+}
+
+static bool exchanges(const search *s, diagnosis *d)
+{
+    const graph *g = s->g;
+    for (int i = 0; i < g->nin; i++)
+    for (int j = 0; j < g->nin; j++) {
+        const int a = g->in[i], b = g->in[j];
+        char says[160];
+        if (a == b || !s->bad_dx[a] || !s->f->has_dx[a] || g->tensor[b].role >= GRAPH_INTEGERS) continue;
+        if (!exchanged(s, a, b)) continue;
+        snprintf(says, sizeof says, "holds the gradient of %s", g->tensor[b].name);
+        return told(s, d, FAULT_SWAPPED, 1 + exchanged(s, b, a), a, true, says, "look at the order of the tensors in din[]");
+    }
+    return false;
+}
+
+bool search_patterns(const search *s, diagnosis *d)
+{
+    int tensor;
+    bool gradient;
+    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
+        int count = 0, first = -1;
+        bool first_gradient = false;
+        for (int k = 0; failing_at(s, k, &tensor, &gradient); k++) {
+            if (!patterns[i].shows(s, tensor, gradient)) continue;
+            if (first < 0) {
+                first = tensor;
+                first_gradient = gradient;
+            }
+            count++;
+        }
+        if (count == 0) continue;
+        if (patterns[i].kind == FAULT_ROUNDED && count < s->failing) continue;
+        return told(s, d, patterns[i].kind, count, first, first_gradient, patterns[i].says, patterns[i].hint);
+    }
+    return exchanges(s, d) || factors(s, d);
+}

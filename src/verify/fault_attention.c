@@ -1,0 +1,385 @@
+/* fault_attention.c -- attention with one thing wrong; see faults.h.
+ *
+ *  s[t,u] = sum_i q[t,i] k[u,i] / sqrt(HS)
+ *  a[t,u] = exp(s[t,u]) / sum_w exp(s[t,w])        over the keys that query t sees
+ *  o[t,i] = sum_u a[t,u] v[u,i]
+ *
+ *  da[t,u]  = sum_i do[t,i] v[u,i]
+ *  ds[t,u]  = a[t,u] (da[t,u] - sum_w a[t,w] da[t,w])
+ *  dq[t,i] += sum_u ds[t,u] k[u,i] / sqrt(HS)
+ *  dk[u,i] += sum_t ds[t,u] q[t,i] / sqrt(HS)
+ *  dv[u,i] += sum_t a[t,u] do[t,i]
+ *
+ * one (batch, head) at a time, the matrices a, da and ds whole.  The backward pass
+ * computes a anew, by the same wrong rule where the rule is one of the forward pass.
+ * Only what differs from the definition is said below.
+ */
+#include "verify/faults.h"
+#include <math.h>
+#include <string.h>
+
+typedef struct problem {
+    const fault_work *w;
+    fault_rule rule;
+    int number;                     /* of tiles */
+    int B, T, S, NH, HS;
+    double root;                    /* sqrt(HS) */
+    const double *q, *k, *v;        /* (B, T or S, NH, HS) */
+    const int *mask;                /* (T, S) or NULL: causal */
+    double *a, *da;                 /* (T, S) */
+} problem;
+
+static problem problem_of(const fault *f, const graph *g, const graph_node *n, const double *x,
+                          const int *ints, const fault_work *w)
+{
+    problem p = { w, f->rule, f->number, n->B, n->T, n->S, n->NH, n->HS, sqrt(n->HS),
+                  x + g->tensor[n->in[0]].at, x + g->tensor[n->in[1]].at,
+                  x + g->tensor[n->in[2]].at, NULL, NULL, NULL };
+    if (n->in[3] >= 0) p.mask = ints + g->tensor[n->in[3]].at;
+    p.a = w->scratch + g->tensor[n->stage[0]].at;
+    p.da = w->scratch + g->tensor[n->stage[1]].at;
+    return p;
+}
+
+static size_t query(const problem *p, int b, int t, int h)
+{
+    return (((size_t)b * (size_t)p->T + (size_t)t) * (size_t)p->NH + (size_t)h) * (size_t)p->HS;
+}
+
+static size_t key(const problem *p, int b, int u, int h)
+{
+    return (((size_t)b * (size_t)p->S + (size_t)u) * (size_t)p->NH + (size_t)h) * (size_t)p->HS;
+}
+
+static double dot(const double *x, const double *y, int n)
+{
+    double sum = 0;
+    for (int i = 0; i < n; i++) sum += x[i] * y[i];
+    return sum;
+}
+
+/* ---- which keys, and how large -------------------------------------------- */
+
+static bool right_see(const problem *p, int t, int u)
+{
+    return p->mask ? p->mask[(size_t)t * (size_t)p->S + (size_t)u] != 0 : u <= p->S - p->T + t;
+}
+
+static bool sees(const problem *p, int t, int u)
+{
+    const int last = p->S - p->T + t;
+    switch (p->rule) {
+    case RULE_ATT_ONE_MORE:       return p->mask ? right_see(p, t, u) || u == last + 1 : u <= last + 1;
+    case RULE_ATT_ONE_FEWER:      return right_see(p, t, u) && (p->mask ? u != last : u < last);
+    case RULE_ATT_TOP_LEFT:       return p->mask ? right_see(p, t, u) && u <= t : u <= t;
+    case RULE_ATT_NO_MASK:        return true;
+    case RULE_ATT_NO_CAUSAL:      return right_see(p, t, u) || u > last;
+    case RULE_ATT_CAUSAL_ONLY:    return u <= last;
+    case RULE_ATT_MASK_INVERTED:  return !right_see(p, t, u);
+    case RULE_ATT_FIRST_KEY_LEAKS: return right_see(p, t, u) || u == 0;
+    case RULE_ATT_KEY_TAIL:       return right_see(p, t, u) && u < p->S / p->number * p->number;
+    default:                      return right_see(p, t, u);
+    }
+}
+
+static double score_scale(const problem *p)
+{
+    switch (p->rule) {
+    case RULE_ATT_SCALE:       return 1;
+    case RULE_ATT_SCALE_TWICE: return 1 / (p->root * p->root);
+    case RULE_ATT_SCALE_HS:    return p->root;
+    case RULE_ATT_SCALE_C:     return 1 / sqrt((double)p->NH * p->HS);
+    default:                   return 1 / p->root;
+    }
+}
+
+/* exp as a kernel's precision has it. */
+static double exp_held(const problem *p, double x)
+{
+    const double e = exp(x);
+    return e > p->w->most ? (double)INFINITY : e < p->w->least ? 0 : e;
+}
+
+static double held(const problem *p, double x)
+{
+    return x > p->w->most ? (double)INFINITY : x;
+}
+
+/* Softmax over the keys with w[u]; a row of none stays 0. */
+static void softmax_row(const problem *p, double *a, const double *s, const bool *none, int t)
+{
+    double max = -(double)INFINITY, sum = 0;
+    for (int u = 0; u < p->S; u++)
+        if ((none || sees(p, t, u)) && s[u] > max) max = s[u];
+    if (p->rule == RULE_ATT_NO_MAX) max = 0;
+    for (int u = 0; u < p->S; u++) {
+        a[u] = none || sees(p, t, u) ? exp_held(p, s[u] - max) : 0;
+        sum = held(p, sum + a[u]);
+    }
+    for (int u = 0; u < p->S; u++) {
+        if (none || sees(p, t, u)) a[u] /= sum;
+        else a[u] = 0;
+    }
+}
+
+/* Tiles of keys, running maximum m and sum l; what was summed is not rescaled when m
+ * grows. */
+static void online_row(const problem *p, double *a, const double *s, int t)
+{
+    double m = -(double)INFINITY, l = 0;
+    for (int first = 0; first < p->S; first += p->number) {
+        const int end = first + p->number < p->S ? first + p->number : p->S;
+        double max = m;
+        for (int u = first; u < end; u++) if (sees(p, t, u) && s[u] > max) max = s[u];
+        if (!(max > -(double)INFINITY)) continue;
+        const double shrink = exp(m - max);
+        if (p->rule == RULE_ATT_NO_RESCALE_SUM)
+            for (int u = 0; u < first; u++) a[u] *= shrink;
+        else l *= shrink;
+        for (int u = first; u < end; u++) {
+            a[u] = sees(p, t, u) ? exp(s[u] - max) : 0;
+            l += a[u];
+        }
+        m = max;
+    }
+    for (int u = 0; u < p->S; u++) a[u] = sees(p, t, u) ? a[u] / l : 0;
+}
+
+/* s becomes what the rule puts at masked keys; true where softmax is to run over all. */
+static bool masked_scores(const problem *p, double *s, int t)
+{
+    bool any = false;
+    for (int u = 0; u < p->S; u++) any = any || right_see(p, t, u);
+    if (!any && (p->rule == RULE_ATT_EMPTY_MEAN || p->rule == RULE_ATT_EMPTY_ALL)) {
+        for (int u = 0; u < p->S && p->rule == RULE_ATT_EMPTY_MEAN; u++) s[u] = 0;
+        return true;
+    }
+    if (p->rule == RULE_ATT_MASK_AFTER || p->rule == RULE_ATT_MASK_AFTER_RENORMED) return true;
+    if (p->rule != RULE_ATT_MASK_MINUS && p->rule != RULE_ATT_MASK_ADD
+        && p->rule != RULE_ATT_MASK_ZERO) return false;
+    for (int u = 0; u < p->S; u++) {
+        if (right_see(p, t, u)) continue;
+        if (p->rule == RULE_ATT_MASK_MINUS) s[u] = -fabs((double)p->number);
+        else if (p->rule == RULE_ATT_MASK_ADD) s[u] -= fabs((double)p->number);
+        else s[u] = 0;
+    }
+    return true;
+}
+
+/* a of one query's row, and its scores in s. */
+static void att_row(const problem *p, double *a, double *s, int b, int h, int t)
+{
+    const double scale = score_scale(p);
+    bool any = false;
+    for (int u = 0; u < p->S; u++) {
+        s[u] = dot(p->q + query(p, b, t, h), p->k + key(p, b, u, h), p->HS) * scale;
+        any = any || sees(p, t, u);
+        a[u] = 0;
+    }
+    if (masked_scores(p, s, t)) {
+        static const bool everywhere = true;
+        softmax_row(p, a, s, &everywhere, t);
+        if (p->rule == RULE_ATT_MASK_AFTER || p->rule == RULE_ATT_MASK_AFTER_RENORMED)
+            for (int u = 0; u < p->S; u++) if (!right_see(p, t, u)) a[u] = 0;
+    } else if (any) {
+        if (p->rule == RULE_ATT_NO_RESCALE || p->rule == RULE_ATT_NO_RESCALE_SUM)
+            online_row(p, a, s, t);
+        else softmax_row(p, a, s, NULL, t);
+    } else if (p->rule == RULE_ATT_EMPTY_NAN) {
+        for (int u = 0; u < p->S; u++) a[u] = (double)NAN;
+    }
+    if (p->rule == RULE_ATT_MASK_AFTER_RENORMED) {
+        double sum = 1e-6;                  /* as it is added against 0/0 */
+        for (int u = 0; u < p->S; u++) sum += a[u];
+        for (int u = 0; u < p->S; u++) a[u] /= sum;
+    }
+}
+
+void fault_attention_forward(const fault *f, const graph *g, const graph_node *n, double *x,
+                             const int *ints, const fault_work *w)
+{
+    const problem p = problem_of(f, g, n, x, ints, w);
+    double *out = x + g->tensor[n->out].at, *att = x + g->tensor[n->stage[0]].at;
+    const size_t S = (size_t)p.S;
+    for (int b = 0; b < p.B; b++)
+    for (int h = 0; h < p.NH; h++)
+    for (int t = 0; t < p.T; t++) {
+        double *a = att + (((size_t)b * (size_t)p.NH + (size_t)h) * (size_t)p.T + (size_t)t) * S;
+        double *o = out + query(&p, b, t, h);
+        att_row(&p, a, p.da, b, h, t);
+        for (int i = 0; i < p.HS; i++) {
+            o[i] = 0;
+            for (int u = 0; u < p.S; u++)
+                if (a[u] != 0) o[i] += a[u] * p.v[key(&p, b, u, h) + (size_t)i];
+        }
+    }
+}
+
+/* ---- backward --------------------------------------------------------------- */
+
+static double gradient_scale(const problem *p, bool of_q)
+{
+    const double once = 1 / p->root;
+    switch (p->rule) {
+    case RULE_ATT_SCALE_DQ:         return of_q ? 1 : once;
+    case RULE_ATT_SCALE_DK:         return of_q ? once : 1;
+    case RULE_ATT_SCALE_BOTH:       return 1;
+    case RULE_ATT_SCALE_TWICE_DQ:   return of_q ? once * once : once;
+    case RULE_ATT_SCALE_TWICE_DK:   return of_q ? once : once * once;
+    case RULE_ATT_SCALE_TWICE_BOTH: return once * once;
+    case RULE_ATT_SCALE_C_BOTH:     return 1 / sqrt((double)p->NH * p->HS);
+    default:                        return score_scale(p);
+    }
+}
+
+/* What is subtracted from da[t,u]. */
+static double row_sum(const problem *p, int t, int u)
+{
+    const size_t S = (size_t)p->S;
+    const double *a = p->a + (size_t)t * S, *da = p->da + (size_t)t * S;
+    double sum = 0;
+    int count = 0;
+    switch (p->rule) {
+    case RULE_ATT_NO_ROW_SUM:
+    case RULE_ATT_NO_SOFTMAX_BACKWARD: return 0;
+    case RULE_ATT_ROW_SUM_QUERIES:
+        for (int r = 0; r < p->T; r++)
+            sum += p->a[(size_t)r * S + (size_t)u] * p->da[(size_t)r * S + (size_t)u];
+        return sum;
+    case RULE_ATT_ROW_SUM_PLAIN:
+        for (int w = 0; w < p->S; w++) if (right_see(p, t, w)) sum += da[w];
+        return sum;
+    case RULE_ATT_ROW_SUM_CHANNELS:
+        for (int w = 0; w < p->S && w < p->HS; w++) sum += a[w] * da[w];
+        return sum;
+    default:
+        for (int w = 0; w < p->S; w++) {
+            if (a[w] == 0) continue;
+            sum += a[w] * da[w];
+            count++;
+        }
+        return p->rule == RULE_ATT_ROW_SUM_MEAN && count ? sum / count : sum;
+    }
+}
+
+/* Whether the gradient of the score reaches q and k. */
+static bool reaches(const problem *p, int t, int u)
+{
+    switch (p->rule) {
+    case RULE_ATT_MASK_AFTER: case RULE_ATT_MASK_AFTER_RENORMED: case RULE_ATT_MASK_ADD:
+    case RULE_ATT_EMPTY_ALL:                        return true;
+    case RULE_ATT_MASK_MINUS: case RULE_ATT_MASK_ZERO:
+        return right_see(p, t, u);
+    default:
+        return sees(p, t, u) || p->rule == RULE_ATT_EMPTY_NAN;
+    }
+}
+
+/* The row's a as the backward pass has it: exp(s - lse), with an lse that lacks the
+ * maximum. */
+static void without_maximum(const problem *p, double *a, const double *s, int t)
+{
+    double max = -(double)INFINITY;
+    for (int u = 0; u < p->S; u++) if (sees(p, t, u) && s[u] > max) max = s[u];
+    for (int u = 0; u < p->S; u++) if (a[u] != 0) a[u] *= exp_held(p, max);
+}
+
+/* ds[t,u]; after the softmax a masked cell has weight but no gradient. */
+static double score_gradient(const problem *p, double *full, int b, int h, int t, int u)
+{
+    const size_t e = (size_t)t * (size_t)p->S + (size_t)u;
+    if (p->rule == RULE_ATT_NO_SOFTMAX_BACKWARD) return right_see(p, t, u) ? p->da[e] : 0;
+    if (p->rule == RULE_ATT_MASK_AFTER && full) {
+        double row = 0;
+        for (int w = 0; w < p->S; w++)
+            row += p->a[(size_t)t * (size_t)p->S + (size_t)w] * p->da[(size_t)t * (size_t)p->S + (size_t)w];
+        return full[u] * ((right_see(p, t, u) ? p->da[e] : 0) - row);
+    }
+    (void)b, (void)h;
+    return p->a[e] * (p->da[e] - row_sum(p, t, u));
+}
+
+/* The factors of ds in dq[t] and dk[u]; NULL where there is none. */
+static const double *dq_reads(const problem *p, int b, int h, int t, int u)
+{
+    if (p->rule == RULE_ATT_DQ_READS_Q) return u < p->T ? p->q + query(p, b, u, h) : NULL;
+    if (p->rule == RULE_ATT_DQ_READS_OWN_Q) return p->q + query(p, b, t, h);
+    if (p->rule == RULE_ATT_DQ_READS_V) return p->v + key(p, b, u, h);
+    return p->k + key(p, b, u, h);
+}
+
+static const double *dk_reads(const problem *p, int b, int h, int t, int u)
+{
+    if (p->rule == RULE_ATT_DK_READS_K) return t < p->S ? p->k + key(p, b, t, h) : NULL;
+    if (p->rule == RULE_ATT_DK_READS_OWN_K) return p->k + key(p, b, u, h);
+    if (p->rule == RULE_ATT_DK_READS_V) return p->v + key(p, b, u, h);
+    return p->q + query(p, b, t, h);
+}
+
+static double value_weight(const problem *p, double ds, int b, int h, int t, int u)
+{
+    const double a = p->a[(size_t)t * (size_t)p->S + (size_t)u];
+    const double s = dot(p->q + query(p, b, t, h), p->k + key(p, b, u, h), p->HS);
+    switch (p->rule) {
+    case RULE_ATT_DV_SCORES: return right_see(p, t, u) ? s : 0;
+    case RULE_ATT_DV_SCALED: return right_see(p, t, u) ? s / p->root : 0;
+    case RULE_ATT_DV_DS:     return ds;
+    default:                 return a;
+    }
+}
+
+static void backward_cell(const problem *p, double *dq, double *dk, double *dv, const double *g,
+                          double ds, int b, int h, int t, int u)
+{
+    const double *kq = dq_reads(p, b, h, t, u), *qk = dk_reads(p, b, h, t, u);
+    const double weight = value_weight(p, ds, b, h, t, u);
+    const double to_q = ds * gradient_scale(p, true), to_k = ds * gradient_scale(p, false);
+    const bool reached = reaches(p, t, u);
+    for (int i = 0; i < p->HS; i++) {
+        if (weight != 0) dv[i] += weight * g[i];
+        if (reached && kq) dq[i] += to_q * kq[i];
+        if (reached && qk) dk[i] += to_k * qk[i];
+    }
+}
+
+static void backward_head(const problem *p, const graph *g, const graph_node *n, double *dx,
+                          const double *dout, double *s, int b, int h)
+{
+    const size_t S = (size_t)p->S;
+    double *dq = dx + g->tensor[n->in[0]].at, *dk = dx + g->tensor[n->in[1]].at;
+    double *dv = dx + g->tensor[n->in[2]].at;
+    for (int t = 0; t < p->T; t++) {
+        att_row(p, p->a + (size_t)t * S, s, b, h, t);
+        if (p->rule == RULE_ATT_LSE_NO_MAX) without_maximum(p, p->a + (size_t)t * S, s, t);
+        for (int u = 0; u < p->S; u++)
+            p->da[(size_t)t * S + (size_t)u] =
+                dot(dout + query(p, b, t, h),
+                    (p->rule == RULE_ATT_DA_READS_K ? p->k : p->v) + key(p, b, u, h), p->HS);
+    }
+    for (int t = 0; t < p->T; t++) {
+        const bool after = p->rule == RULE_ATT_MASK_AFTER;
+        if (after) {                        /* s: softmax over all keys */
+            static const bool everywhere = true;
+            double *scores = s + S;
+            for (int u = 0; u < p->S; u++)
+                scores[u] = dot(p->q + query(p, b, t, h), p->k + key(p, b, u, h), p->HS) / p->root;
+            softmax_row(p, s, scores, &everywhere, t);
+        }
+        for (int u = 0; u < p->S; u++) {
+            const double ds = score_gradient(p, after ? s : NULL, b, h, t, u);
+            backward_cell(p, dq + query(p, b, t, h), dk + key(p, b, u, h), dv + key(p, b, u, h),
+                          dout + query(p, b, t, h), ds, b, h, t, u);
+        }
+    }
+}
+
+void fault_attention_backward(const fault *f, const graph *g, const graph_node *n, double *dx,
+                              const double *x, const int *ints, const fault_work *w)
+{
+    const problem p = problem_of(f, g, n, x, ints, w);
+    /* Two rows of S: the second block's place of the scores. */
+    double *s = w->scratch + g->reals;
+    for (int b = 0; b < p.B; b++)
+        for (int h = 0; h < p.NH; h++)
+            backward_head(&p, g, n, dx, dx + g->tensor[n->out].at, s, b, h);
+}
