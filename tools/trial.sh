@@ -29,7 +29,7 @@ trial_build() {
         ${CC:-cc} $trial_flags -O0 -DVT_SCALAR=$bits -c "$1" -o "$3/$bits.o" || return 1
     done
     ${CC:-cc} -o "$3/test" "$3/32.o" "$3/64.o" "$3/128.o" "$4/test_$2.o" \
-        "$5/libtest_support.a" "$5/libvitrine.a" -lcmocka -ljansson -lmd -lm -lpthread
+        "$5/libtest_support.a" "$5/libvitrine.a" -lcmocka -ljansson -lmd -lz -lm -lpthread
 }
 
 # trial_run FOLDER SECONDS: the tests' TAP in FOLDER/tap; their exit status.

@@ -137,9 +137,11 @@ static bool widen(zip_sizes *z, const unsigned char *p, size_t n)
 static vt_status copy_name(const npz_file *f, const unsigned char *p, size_t n, char **out,
                            vt_error *err)
 {
-    if (memchr(p, 0, n) || utf8_first_bad(p, n) != n)
-        return fail(err, VT_BAD_INPUT, "%s: the name of a member is not UTF-8: \"%.*s\"", f->path,
-                    (int)(n < 100 ? n : 100), (const char *)p);
+    const unsigned char *const nul = memchr(p, 0, n);
+    const size_t good = utf8_first_bad(p, nul ? (size_t)(nul - p) : n);
+    if (good != n)
+        return fail(err, VT_BAD_INPUT, "%s: the name of a member is not UTF-8 after \"%.*s\"",
+                    f->path, (int)(good < 100 ? good : 0), (const char *)p);
     if (n >= 4 && memcmp(p + n - 4, ".npy", 4) == 0) n -= 4;
     *out = malloc(n + 1);
     if (!*out) return fail_memory(err, n + 1, "a name");
@@ -196,16 +198,16 @@ static vt_status read_array(const npz_file *f, npz_member *m, const char *where,
     vt_status status = npz_stream_new(&s, f, m, err);
     if (status == VT_OK) status = npz_stream_read(s, prelude, n, err);
     if (status == VT_OK) status = npy_header_bytes(&begin, prelude, n, where, err);
-    if (status == VT_OK && (begin > m->size || begin < n))
+    if (status == VT_OK && begin > m->size)
         status = fail(err, VT_BAD_INPUT, "%s: a header of %zu bytes in an array's %llu", where,
                       begin, ull(m->size));
     if (status == VT_OK) {
-        header = malloc(begin);
-        if (!header) status = fail_memory(err, begin, "an array's header");
+        header = malloc(begin + NPY_PRELUDE);
+        if (!header) status = fail_memory(err, begin + NPY_PRELUDE, "an array's header");
     }
     if (status == VT_OK) {
         memcpy(header, prelude, n);
-        status = npz_stream_read(s, header + n, begin - n, err);
+        if (begin > n) status = npz_stream_read(s, header + n, begin - n, err);
     }
     if (status == VT_OK) status = npy_parse(&m->npy, header, begin, where, err);
     if (status == VT_OK && m->size - begin != m->npy.nbytes) {

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { PIECE = 1 << 16 };       /* bytes read at a time: a multiple of every element */
@@ -54,10 +55,13 @@ static vt_status index_all(tensors *f, vt_error *err)
 }
 
 /* Whether the file begins as an .npz or .npy does.  What cannot be read is left
- * to the reader that opens it again, and says so. */
+ * to the reader that opens it again, and says so; so is a pipe, which can be
+ * opened once. */
 static bool is_numpy(const char *path)
 {
     unsigned char head[8];
+    struct stat info;
+    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode)) return false;
     const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0) return false;
     ssize_t n;
@@ -241,6 +245,15 @@ static const char *index_text(char *out, size_t cap, const tensor *t, size_t at)
     return st_shape_text(out, cap, t->rank, index);
 }
 
+/* All digits of it. */
+static const char *value_text(char *out, size_t cap, st_dtype dtype, element e)
+{
+    if (dtype == ST_I64) snprintf(out, cap, "%lld", (long long)e.i64);
+    else if (dtype == ST_U64) snprintf(out, cap, "%llu", (unsigned long long)e.u64);
+    else snprintf(out, cap, "%.17g", as_f64(dtype, e));
+    return out;
+}
+
 static vt_status put_piece(const tensors *f, place *p, target to, void *out,
                            const unsigned char *raw, size_t n, vt_error *err)
 {
@@ -253,10 +266,11 @@ static vt_status put_piece(const tensors *f, place *p, target to, void *out,
         if (!swap) memcpy(bytes_of, raw + i, size);
         else for (size_t k = 0; k < size; k++) bytes_of[k] = raw[i + size - 1 - k];
         if (put(to, out, p->at, t->dtype, e)) continue;
-        char index[200];
-        return fail(err, VT_BAD_INPUT, "%.*s: tensor \"%.*s\": element %s is %.17g, which %s cannot "
-                    "hold", st_path_shown(tensors_path(f)), tensors_path(f), st_shown(t->name),
-                    t->name, index_text(index, sizeof index, t, p->at), as_f64(t->dtype, e),
+        char index[200], value[40];
+        return fail(err, VT_BAD_INPUT, "%.*s: tensor \"%.*s\": element %s is %s, which %s cannot hold",
+                    st_path_shown(tensors_path(f)), tensors_path(f), st_shown(t->name), t->name,
+                    index_text(index, sizeof index, t, p->at),
+                    value_text(value, sizeof value, t->dtype, e),
                     to == TO_I32 ? "a 32-bit integer" : "a float32");
     }
     return VT_OK;
