@@ -177,7 +177,7 @@ static void ranges(void **state)
            "  long=np.array([[0, 2**31 - 1], [2**31, 0]]), low=np.array([-2**31 - 1]), u8=np.array(2**64 - 1, 'u8'),\n"
            "  u4=np.array([2**31], '>u4'), turned=np.asfortranarray([[0, 1, 2], [3, 4, 2**40]]), f=np.array([1.]),\n"
            "  exact=np.array([2**53 + 1, -2**63]), i1=np.array([-128, 127], 'i1'), u2=np.array([65535], '>u2'))\n"
-           "big = np.array([3.4028234663852886e38, 3.4028235677973362e38, -1e39, np.inf, -np.inf, np.nan, 1e-60])\n"
+           "big = np.array([2.**128 - 2.**103 - 2.**75, 2.**128 - 2.**103, -1e39, np.inf, -np.inf, np.nan, 1e-60])\n"
            "np.savez('float.npz', fits=big[:1], **{'x%d' % i: big[i:i + 1] for i in range(7)})\n"
            "print('compared', 17)\n", 17);
     tensors f = opened("range.npz");
@@ -208,8 +208,8 @@ static void ranges(void **state)
 
     f = opened("float.npz");
     assert_ok(tensors_read_f32(&f, need(&f, "fits"), y, &test_error));
-    assert_true(y[0] == FLT_MAX);
-    for (size_t k = 1; k <= 2; k++) {           /* half an ulp above FLT_MAX, and beyond */
+    assert_true(y[0] == FLT_MAX);               /* the last that is rounded to it */
+    for (size_t k = 1; k <= 2; k++) {           /* half an ulp above FLT_MAX; beyond */
         assert_int_equal(tensors_read_f32(&f, need(&f, k == 1 ? "x1" : "x2"), y, &test_error),
                          VT_BAD_INPUT);
         assert_contains(test_error.text, "which a float32 cannot hold");

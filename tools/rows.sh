@@ -6,8 +6,8 @@
 #   a row      | ATT-03 | area | what must hold |   in docs/known-faults.md
 #   its tests  every line of a file directly in tests/ that has the id ATT-03
 #
-# An id is two or more capitals, a hyphen and two digits; names of encodings
-# that look like one are listed below.  Prints one row a line, tabs between:
+# An id is two or more capitals, a hyphen and two digits; names of encodings and
+# sums that look like one are listed below.  Prints one row a line, tabs between:
 #
 #     ID   AREA   FILE:LINE ...
 #
@@ -29,7 +29,7 @@ done
 # shellcheck disable=SC2086                     # names without blanks
 awk '
 function fault(text) { print "rows: " text > "/dev/stderr"; bad = 1 }
-BEGIN { other["UTF-16"]; other["UTF-32"] }
+BEGIN { other["UTF-16"]; other["UTF-32"]; other["CRC-32"] }
 
 FILENAME == ARGV[1] {
     if (!match($0, /^\| [A-Z][A-Z]+-[0-9][0-9] \|/)) next
