@@ -279,11 +279,24 @@ typedef struct vt_check_options {
     int      batch, seq;            /* windows of seq tokens from the first
                                        validation tokens; 0: 2 x 8, or what the
                                        model and its window hold */
-    uint64_t seed;                  /* of the direction and the entries */
+    uint64_t seed;                  /* of the directions and the entries */
+    int      differences;           /* of those, entries also compared with adaptive
+                                       finite differences; 0: none; below 0: 4, or 1
+                                       of a large model (250,000 parameters) */
 } vt_check_options;
 
-/* 64 entries of each tensor, batch 0, seq 0, seed 42. */
+/* 64 entries of each tensor, differences -1, batch 0, seq 0, seed 42. */
 void vt_check_defaults(vt_check_options *o);
+
+enum { VT_CHECK_NAME = 64, VT_CHECK_PLACE = 112, VT_CHECK_NOTES = 16 };
+
+/* Which of two gradients _Float128 (33 digits) agrees with, where they differ. */
+typedef enum vt_arbiter {
+    VT_ARBITER_NONE,                /* not asked, or a build without _Float128 */
+    VT_ARBITER_FOUND,               /* the hand-written gradient is right */
+    VT_ARBITER_EXPECTED,            /* the complex step is right */
+    VT_ARBITER_NEITHER
+} vt_arbiter;
 
 typedef struct vt_check_row {
     const char *name;               /* the tensor */
@@ -295,10 +308,38 @@ typedef struct vt_check_row {
                                        against the definitions in double */
     size_t worst_entry;
     double expected, found;         /* there: complex step, definitions */
+    char   worst_place[VT_CHECK_PLACE];     /* "layer 1, head 0, Wq, row 3 ..." */
     size_t fast_entry;              /* where the fast gradient is farthest off */
     double fast_expected, fast_found;   /* there: definitions, fast kernels */
+    char   fast_place[VT_CHECK_PLACE];
+    /* By adaptive finite differences, each within its own error bar. */
+    size_t differences_compared;    /* of the entries above */
+    size_t differences_resolved;    /* where the bar is below the derivative; of the
+                                       others only that they are this small is known */
+    double differences_budget_used;
+    size_t differences_entry;       /* where the largest share is */
+    double differences_value, differences_bar, differences_found;
+    char   differences_place[VT_CHECK_PLACE];
+    vt_arbiter arbiter;             /* of worst_entry, where that fails */
+    double arbiter_value;           /* its derivative; NaN where not asked */
     bool   pass;
 } vt_check_row;
+
+/* <v, J u> = <J^T v, u> of one part, its parameters among its inputs. */
+typedef struct vt_check_layer {
+    char   name[VT_CHECK_NAME];     /* "embedding", "layer 0", "head" */
+    double expected, found;         /* J u by complex step; J^T v by hand */
+    double budget_used;
+    bool   pass;
+} vt_check_layer;
+
+/* Equal bit for bit, or exactly 0. */
+typedef struct vt_check_exact {
+    char   name[VT_CHECK_NAME];
+    size_t compared;                /* numbers; 0: the window cannot tell */
+    char   detail[VT_CHECK_PLACE];  /* where it fails, or why nothing was compared */
+    bool   pass;                    /* false where a number fails */
+} vt_check_exact;
 
 typedef struct vt_check_report {
     bool   pass;
@@ -311,18 +352,35 @@ typedef struct vt_check_report {
     const char *isa;
     vt_check_row *rows;             /* in tensors' order; vt_check_free() */
     size_t nrows, failed;           /* failed: rows that do not pass */
+    vt_check_layer *layers;         /* in the order of the forward pass */
+    size_t nlayers;
+    vt_check_exact *exact;
+    size_t nexact;
+    /* What made the check unable to tell, and what was done about it: a second
+     * point, at which all is compared again; numbers above are the worse of both. */
+    char   notes[VT_CHECK_NOTES][2 * VT_CHECK_PLACE];
+    size_t nnotes;
 } vt_check_report;
 
 /* Called now and then with entries compared so far; true stops (VT_INTERRUPTED). */
 typedef bool vt_check_progress(void *context, size_t done, size_t of);
 
-/* Compares the hand-written gradient (definitions, double) with the complex
- * step derivative (h = 1e-30; Squire, Trapp 1998) of the same definitions along
- * one random Rademacher direction over all parameters and entry by entry, and
- * the fast kernels' float gradient with the definitions'.  VT_CHECK_FAILED when
- * any differs by more than its bound: the line names the failing tensor whose
- * gradient is computed first, the nearest to the cause; the report is filled
- * either way. */
+/* Compares the hand-written gradient (definitions, double)
+ *
+ *   with the complex step derivative (h = 1e-30; Squire, Trapp 1998) of the same
+ *   definitions, along one random Rademacher direction over all parameters and
+ *   entry by entry; some entries with adaptive differences; each layer alone by
+ *   the adjoint identity;
+ *
+ * the fast kernels' float gradient with the definitions'; and what has to be equal
+ * bit for bit: causality, runs, numbers of threads, inputs.  A failing entry is
+ * differentiated again in _Float128, where the build has it, which says who is
+ * right.  A degenerate model or window (untrained gains, T = 1, no token twice) is
+ * said to be one, and a second point is checked where it is not.
+ *
+ * VT_CHECK_FAILED when any differs by more than its bound: the line names the
+ * failing tensor whose gradient is computed first, the nearest to the cause; the
+ * report is filled either way. */
 VT_MUST_CHECK vt_status vt_check(vt_model *m, const vt_check_options *o,
                                  vt_check_progress *progress, void *context,
                                  vt_check_report *report, vt_error *err);

@@ -11,77 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/rng.h"
-#include "verify/gradcheck.h"
-
-/* A random model, its window, and its gradients. */
-typedef struct subject {
-    gpt_config z;
-    gpt_tensor *tensors;
-    float *params;
-    int *tokens, *targets;
-    gradcheck_case c;
-    gradcheck_grads g;
-} subject;
-
-static void subject_make(subject *s, const gpt_config *z, int B, int T, double scale,
-                         uint64_t seed)
-{
-    const size_t n = gpt_tensor_count(z), count = gpt_parameter_count(z);
-    const size_t N = (size_t)B * (size_t)T;
-    rng r;
-    rng_stream_seed(&r, seed, RNG_VERIFY, 9);
-    *s = (subject){ .z = *z, .tensors = malloc(n * sizeof *s->tensors),
-                    .params = malloc(count * sizeof *s->params),
-                    .tokens = malloc(N * sizeof *s->tokens),
-                    .targets = malloc(N * sizeof *s->targets) };
-    assert_true(s->tensors && s->params && s->tokens && s->targets);
-    gpt_tensor_list(z, s->tensors);
-    if (scale > 0)
-        for (size_t i = 0; i < count; i++) s->params[i] = (float)(scale * rng_normal(&r));
-    else
-        gpt_initialise(s->params, z, s->tensors, n, scale < 0 ? GPT_INIT_GPT2 : GPT_INIT_XAVIER,
-                       seed);
-    for (size_t i = 0; i < N; i++) {
-        s->tokens[i] = (int)rng_integers(&r, 0, z->V);
-        s->targets[i] = (int)rng_integers(&r, 0, z->V);
-    }
-    s->c = (gradcheck_case){ .z = &s->z, .tensors = s->tensors, .ntensors = n,
-        .params = s->params, .tokens = s->tokens, .targets = s->targets, .B = B, .T = T,
-        .kernels = ops_pick(NULL), .threads = 1 };
-    assert_ok(gradcheck_compute(&s->g, &s->c, seed, &test_error));
-}
-
-static void subject_free(subject *s)
-{
-    gradcheck_free(&s->g);
-    free(s->tensors);
-    free(s->params);
-    free(s->tokens);
-    free(s->targets);
-}
+#include "check_subject.h"
 
 static const gpt_config small = { .L = 2, .C = 6, .NH = 3, .FF = 7, .T = 5, .V = 11 };
-
-static const gpt_tensor *named(const subject *s, const char *name, size_t *index)
-{
-    for (size_t i = 0; i < s->c.ntensors; i++)
-        if (strcmp(s->tensors[i].name, name) == 0) {
-            if (index) *index = i;
-            return &s->tensors[i];
-        }
-    fail_msg("no tensor %s", name);
-    return NULL;
-}
-
-/* The entry of a tensor whose gradient is largest. */
-static size_t top(const subject *s, const gpt_tensor *t)
-{
-    size_t best = t->offset;
-    for (size_t i = t->offset; i < t->offset + t->count; i++)
-        if (fabs(s->g.hand[i]) > fabs(s->g.hand[best])) best = i;
-    assert_true(s->g.hand[best] != 0);
-    return best;
-}
 
 static vt_status judge(const subject *s, const vt_check_options *o, vt_check_report *report)
 {
@@ -175,7 +107,7 @@ static void one_wrong_entry_is_found(void **state)
     for (size_t i = 0; i < s.c.ntensors; i++, tried++) {
         const gpt_tensor *t = &s.tensors[i];
         for (int kind = 0; kind < 3; kind++) {
-            const size_t at = top(&s, t);
+            const size_t at = subject_top(&s, t);
             const double before = s.g.hand[at];
             s.g.hand[at] = kind == 0 ? before * 1.01 : kind == 1 ? 0 : before * (1 + 1e-9);
             assert_int_equal(judge(&s, &every, &report), VT_CHECK_FAILED);
@@ -203,8 +135,8 @@ static void the_direction_finds_what_no_entry_shows(void **state)
     vt_check_report report;
     subject_make(&s, &small, 2, 4, 0.5, 4);
     const vt_check_options few = { .entries = 1, .seed = 42 };
-    const gpt_tensor *t = named(&s, "h.1.fcw", NULL);
-    const size_t at = top(&s, t);
+    const gpt_tensor *t = subject_tensor(&s, "h.1.fcw", NULL);
+    const size_t at = subject_top(&s, t);
     assert_ok(judge(&s, &few, &report));
     vt_check_free(&report);
     s.g.hand[at] *= 1.01;
@@ -225,7 +157,7 @@ static void a_wrong_tensor_is_found(void **state)
     vt_check_report report;
     size_t index;
     subject_make(&s, &small, 2, 4, 0.5, 5);
-    const gpt_tensor *t = named(&s, "h.0.qkvw", &index);    /* scaled by 1 + 1e-6 */
+    const gpt_tensor *t = subject_tensor(&s, "h.0.qkvw", &index);    /* scaled by 1 + 1e-6 */
     for (size_t i = 0; i < t->count; i++) s.g.hand[t->offset + i] *= 1 + 1e-6;
     assert_int_equal(judge(&s, &every, &report), VT_CHECK_FAILED);
     only_fails(&report, "h.0.qkvw");
@@ -240,7 +172,7 @@ static void a_wrong_tensor_is_found(void **state)
     vt_check_free(&report);
     for (size_t i = 0; i < t->count; i++) s.g.hand[t->offset + i] /= 1 + 1e-6;
 
-    const gpt_tensor *a = named(&s, "h.0.ln1w", NULL), *b = named(&s, "h.1.ln1w", NULL);
+    const gpt_tensor *a = subject_tensor(&s, "h.0.ln1w", NULL), *b = subject_tensor(&s, "h.1.ln1w", NULL);
     assert_int_equal(a->count, b->count);
     for (size_t i = 0; i < a->count; i++) {                 /* exchanged */
         const double swap = s.g.hand[a->offset + i];
@@ -272,7 +204,7 @@ static void nan_is_found(void **state)
     vt_check_report report;
     subject_make(&s, &small, 2, 4, 0.5, 6);
     size_t k = 0;
-    const gpt_tensor *t = named(&s, "h.1.qkvb", &k);
+    const gpt_tensor *t = subject_tensor(&s, "h.1.qkvb", &k);
     const vt_check_options few = { .entries = 1, .seed = 42 };
     for (size_t j = 0; j < 3; j++)
         for (size_t i = 0; i < t->count; i++) {
@@ -318,6 +250,184 @@ static void gradients_that_are_all_0_do_not_pass(void **state)
     assert_int_equal(judge(&s, &every, &report), VT_CHECK_FAILED);
     assert_false(report.pass);
     assert_contains(test_error.text, "nothing was proven");
+    vt_check_free(&report);
+    subject_free(&s);
+}
+
+/* A place that a person understands, in the report and in the line. */
+static void the_place_is_named(void **state)
+{
+    (void)state;
+    subject s;
+    vt_check_report report;
+    size_t index;
+    subject_make(&s, &small, 2, 4, 0.5, 11);
+    const gpt_tensor *t = subject_tensor(&s, "h.1.qkvw", &index);
+    const size_t entry = 4 * 18 + 6 + 3;        /* row 4; Wk begins at 6, head 1 at 2 */
+    s.g.hand[t->offset + entry] *= 2;
+    assert_int_equal(judge(&s, &every, &report), VT_CHECK_FAILED);
+    assert_int_equal(report.rows[index].worst_entry, entry);
+    assert_string_equal(report.rows[index].worst_place,
+                        "layer 1, head 1, Wk, row 4 (input channel), column 1");
+    assert_contains(test_error.text, "h.1.qkvw[81]: gradient ");
+    assert_contains(test_error.text, "ratio 2: ");
+    assert_contains(test_error.text, "(layer 1, head 1, Wk, row 4 (input channel), column 1)");
+    assert_true(strlen(report.rows[index].fast_place) > 10);
+    vt_check_free(&report);
+    subject_free(&s);
+}
+
+static const vt_check_options with_differences = { .entries = 8, .seed = 42, .differences = 4 };
+
+/* The second verdict is one of its own: complex step taken away, it still finds a
+ * gradient that is wrong by more than its bar. */
+static void differences_are_compared(void **state)
+{
+    (void)state;
+    subject s;
+    vt_check_report report;
+    subject_make(&s, &small, 2, 4, 0.5, 12);
+    assert_ok(judge(&s, &with_differences, &report));
+    size_t compared = 0, resolved = 0;
+    for (size_t i = 0; i < report.nrows; i++) {
+        const vt_check_row *row = &report.rows[i];
+        assert_int_equal(row->differences_compared, 4);
+        assert_true(row->differences_budget_used >= 0 && row->differences_budget_used <= 1);
+        assert_true(row->differences_bar > 0 && row->differences_bar < 1e-6);
+        assert_near(row->differences_value, row->differences_found,
+                    1.01 * row->differences_bar + 1e-14);
+        assert_true(strlen(row->differences_place) > 5);
+        compared += row->differences_compared;
+        resolved += row->differences_resolved;
+    }
+    assert_int_equal(compared, 4 * gpt_tensor_count(&small));
+    assert_true(10 * resolved > 9 * compared);
+    vt_check_free(&report);
+    const vt_check_options none = { .entries = 8, .seed = 42 };
+    assert_ok(judge(&s, &none, &report));
+    for (size_t i = 0; i < report.nrows; i++)
+        assert_int_equal(report.rows[i].differences_compared, 0);
+    vt_check_free(&report);
+    for (size_t k = 0; k < s.c.ntensors; k++) {         /* every tensor in turn by 1e-5 */
+        const gpt_tensor *t = &s.tensors[k];
+        for (size_t i = 0; i < t->count; i++) s.g.hand[t->offset + i] *= 1 + 1e-5;
+        assert_int_equal(judge(&s, &with_differences, &report), VT_CHECK_FAILED);
+        only_fails(&report, t->name);
+        assert_true(report.rows[k].differences_budget_used > 1);
+        vt_check_free(&report);
+        for (size_t i = 0; i < t->count; i++) s.g.hand[t->offset + i] /= 1 + 1e-5;
+    }
+    subject_free(&s);
+}
+
+/* _Float128 says who is right: here always the complex step. */
+static void the_arbiter_decides(void **state)
+{
+    (void)state;
+    subject s;
+    vt_check_report report;
+    size_t k;
+    subject_make(&s, &small, 2, 4, 0.5, 13);
+    const gpt_tensor *t = subject_tensor(&s, "h.0.attprojw", &k);
+    const size_t at = subject_top(&s, t);
+    const double right = s.g.hand[at];
+    s.g.hand[at] *= 1 + 1e-9;
+    assert_int_equal(judge(&s, &every, &report), VT_CHECK_FAILED);
+#if VT_FLOAT128
+    assert_int_equal(report.rows[k].arbiter, VT_ARBITER_EXPECTED);
+    assert_near(report.rows[k].arbiter_value, right, 1e-13 * fabs(right));
+    assert_contains(test_error.text, "_Float128 agrees with the complex step");
+#else
+    assert_int_equal(report.rows[k].arbiter, VT_ARBITER_NONE);
+    assert_true(isnan(report.rows[k].arbiter_value));
+    (void)right;
+#endif
+    for (size_t i = 0; i < report.nrows; i++)
+        if (i != k) assert_int_equal(report.rows[i].arbiter, VT_ARBITER_NONE);
+    vt_check_free(&report);
+    subject_free(&s);
+}
+
+/* VER-04: the table's names and places must be the model's, and each tensor must
+ * have been compared. */
+static void a_wrong_table_is_refused(void **state)
+{
+    (void)state;
+    subject s;
+    vt_check_report report;
+    subject_make(&s, &small, 2, 4, 0.5, 14);
+    size_t i, j;
+    subject_tensor(&s, "h.0.ln1w", &i);
+    subject_tensor(&s, "h.0.ln2w", &j);
+    const gpt_tensor keep = s.tensors[i];
+    s.tensors[i] = s.tensors[j];                /* exchanged, equal in size */
+    s.tensors[j] = keep;
+    assert_int_equal(judge(&s, &every, &report), VT_CHECK_FAILED);
+    assert_contains(test_error.text, "of the table is h.0.ln2w");
+    assert_false(report.pass);
+    assert_int_equal(report.compared, 0);
+    assert_int_equal(report.nrows, 0);
+    vt_check_free(&report);
+    s.tensors[j] = s.tensors[i];
+    s.tensors[i] = keep;
+    assert_ok(judge(&s, &every, &report));
+    vt_check_free(&report);
+    s.c.ntensors--;
+    assert_int_equal(judge(&s, &every, &report), VT_CHECK_FAILED);
+    assert_contains(test_error.text, "tensors to check, the model has");
+    vt_check_free(&report);
+    s.c.ntensors = 0;
+    assert_int_equal(judge(&s, &every, &report), VT_CHECK_FAILED);
+    assert_false(report.pass);
+    vt_check_free(&report);
+    s.c.ntensors = gpt_tensor_count(&small);
+    subject_free(&s);
+}
+
+/* VER-08: weights of the rows that are all the same are refused; those that are
+ * drawn never are. */
+static void a_uniform_upstream_gradient_is_refused(void **state)
+{
+    (void)state;
+    subject s;
+    vt_check_report report;
+    subject_make(&s, &small, 2, 4, 0.5, 15);
+    for (int i = 0; i < 8; i++)
+        for (int j = 0; j < i; j++) assert_true(s.g.weight[i] != s.g.weight[j]);
+    for (int i = 0; i < 8; i++) s.g.weight[i] = 0.125;
+    assert_int_equal(judge(&s, &every, &report), VT_CHECK_FAILED);
+    assert_contains(test_error.text, "upstream gradient");
+    assert_false(report.pass);
+    vt_check_free(&report);
+    subject_free(&s);
+}
+
+/* VER-07: 0 of 0 is right, everything of nothing is not, NaN never is; a bound
+ * has a floor of some ulp where the baseline makes no error at all. */
+static void bounds_have_a_floor_and_nan_fails(void **state)
+{
+    (void)state;
+    const double nan = (double)NAN, inf = (double)INFINITY;
+    assert_true(gradcheck_share(0, 0) == 0);
+    assert_true(gradcheck_share(1, 2) == 0.5);
+    assert_true(isinf(gradcheck_share(1e-300, 0)));
+    assert_true(isinf(gradcheck_share(nan, 1)) && isinf(gradcheck_share(0, nan)));
+    assert_true(isinf(gradcheck_share(inf, 1)) && isinf(gradcheck_share(1, inf)));
+    assert_true(isinf(gradcheck_share(inf, inf)) && isinf(gradcheck_share(1, nan)));
+    assert_true(gradcheck_bound(0, 1) >= 4 * 0x1p-53);
+    subject s;
+    vt_check_report report;
+    size_t k;
+    subject_make(&s, &small, 2, 4, 0.5, 16);
+    const gpt_tensor *t = subject_tensor(&s, "h.1.fcprojb", &k);
+    s.g.rounding[k] = s.g.shaken[k] = 0;
+    const size_t at = subject_top(&s, t);
+    s.g.hand[at] = nextafter(nextafter(s.g.hand[at], inf), inf);
+    assert_ok(judge(&s, &every, &report));
+    vt_check_free(&report);
+    s.g.hand[at] *= 1 + 1e-12;
+    assert_int_equal(judge(&s, &every, &report), VT_CHECK_FAILED);
+    only_fails(&report, t->name);
     vt_check_free(&report);
     subject_free(&s);
 }
@@ -457,7 +567,7 @@ static void no_right_model_fails(void **state)
         const double scale = k % 4 == 0 ? -1 : k % 4 == 1 ? 0
                            : 0.02 * pow(60, rng_uniform(&r, 0, 1));
         subject_make(&s, &z, B, T, scale, k);
-        const vt_check_options o = { .entries = 10, .seed = k };
+        const vt_check_options o = { .entries = 10, .seed = k, .differences = 2 };
         if (judge(&s, &o, &report) != VT_OK)
             fail_msg("model %d (L %d C %d NH %d FF %d T %d V %d tied %d, B %d T %d, scale %g): %s",
                      (int)k, z.L, z.C, z.NH, z.FF, z.T, z.V, z.tied, B, T, scale,
@@ -509,6 +619,12 @@ int main(void)
         cmocka_unit_test(a_wrong_tensor_is_found),
         cmocka_unit_test(nan_is_found),
         cmocka_unit_test(gradients_that_are_all_0_do_not_pass),
+        cmocka_unit_test(the_place_is_named),
+        cmocka_unit_test(differences_are_compared),
+        cmocka_unit_test(the_arbiter_decides),
+        cmocka_unit_test(a_wrong_table_is_refused),
+        cmocka_unit_test(a_uniform_upstream_gradient_is_refused),
+        cmocka_unit_test(bounds_have_a_floor_and_nan_fails),
         cmocka_unit_test(ids_outside_the_vocabulary_are_refused),
         cmocka_unit_test(a_wrong_fast_kernel_is_found),
         cmocka_unit_test(no_right_model_fails),

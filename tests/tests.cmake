@@ -8,7 +8,7 @@ if(NOT (CMOCKA_FOUND AND MPFR_FOUND AND PCRE2_FOUND))
   return()
 endif()
 
-add_library(test_support STATIC tests/support.c tests/scratch.c tests/kernels.c tests/model_case.c
+add_library(test_support STATIC tests/support.c tests/scratch.c tests/kernels.c tests/model_case.c tests/check_subject.c
             tests/tiny_model.c)
 target_link_libraries(test_support PUBLIC vitrine PkgConfig::CMOCKA PkgConfig::MPFR PkgConfig::PCRE2)
 target_compile_definitions(test_support PUBLIC

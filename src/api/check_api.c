@@ -7,13 +7,15 @@
 
 void vt_check_defaults(vt_check_options *o)
 {
-    *o = (vt_check_options){ .entries = 64, .seed = 42 };
+    *o = (vt_check_options){ .entries = 64, .seed = 42, .differences = -1 };
 }
 
 void vt_check_free(vt_check_report *report)
 {
     free(report->rows);
-    report->rows = NULL;
+    free(report->layers);
+    free(report->exact);
+    *report = (vt_check_report){ .rows = NULL };
 }
 
 /* 0 asks for 2 x 8, or less where the model or its window is smaller. */
@@ -24,6 +26,8 @@ static void fill_in(const vt_model *m, vt_check_options *o)
         o->seq = m->seq < 8 ? m->seq : 8;
         if (m->c.nwindow > 0 && (size_t)o->seq > most) o->seq = (int)most;
     }
+    if (o->differences < 0)     /* one derivative by differences runs the model 16 times */
+        o->differences = gpt_parameter_count(&m->c.z) > 250000 ? 1 : 4;
     if (o->batch == 0)
         o->batch = m->c.nwindow > 0 && 2 * (size_t)o->seq > most ? 1 : 2;
 }

@@ -17,6 +17,7 @@ static const option_row rows[] = {
     { OPTION_GROUP, "options", 0, NULL, 0, 0, NULL },
     { OPTION_INT, "--entries", AT(o.entries), "N", 1, INT_MAX, "of each tensor, drawn at random" },
     { OPTION_FLAG, "--every", AT(o.every), NULL, 0, 0, "every entry of every tensor (slow)" },
+    { OPTION_INT, "--differences", AT(o.differences), "N", -1, INT_MAX, "of those, also by adaptive differences; -1: 4, or\n1 of a large model" },
     { OPTION_SEED, "--seed", AT(o.seed), "N", 0, 0, "of the entries and the direction" },
     { OPTION_INT, "--batch", AT(o.batch), "N", 0, 65536, "windows; 0: 2, or what the model holds" },
     { OPTION_INT, "--seq", AT(o.seq), "N", 0, INT_MAX, "tokens of each; 0: 8, or what the model holds" },

@@ -112,12 +112,18 @@ static int patience(const differences *best)
     return best->unchanged || best->bar <= 1e-3 * fabs(best->value) ? 2 : 8;
 }
 
-/* Downwards from START, then upwards. */
+static bool enough(const ladder *l, const differences *d)
+{
+    return l->f->enough > 0 && d->bar <= l->f->enough * fabs(d->value);
+}
+
+/* Downwards from START, then upwards, unless smaller steps were better: the bar has
+ * one minimum. */
 static bool search(ladder *l, differences *best)
 {
     bool any = false;
     int rung = START;
-    for (int down = 1; down >= 0; down--) {
+    for (int down = 1; down >= 0 && !(any && (enough(l, best) || rung < START - 1)); down--) {
         int rises = 0;
         double last = (double)INFINITY;
         for (int k = down ? START : START + 1;
@@ -133,6 +139,7 @@ static bool search(ladder *l, differences *best)
             *best = d;
             rung = k;
             any = true;
+            if (enough(l, best)) break;
         }
     }
     if (!any) return false;

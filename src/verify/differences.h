@@ -50,6 +50,8 @@ typedef struct differences_function {
     void  *context;
     double noise;           /* relative error of a value of f; 0: one rounding, 2^-53 */
     double scale;           /* over which f varies; 0: |x|, or 1 where x is 0 */
+    double enough;          /* a bar of this share of the value ends the search: f may
+                               be dear; 0: the least bar is sought */
 } differences_function;
 
 typedef enum differences_verdict {

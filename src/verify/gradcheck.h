@@ -29,8 +29,17 @@
  *     direction     sqrt(sum of squares) of the definitions' bounds, signs being
  *                   random
  *
+ *     differences   their own bar (differences.h) and the definitions' bound; the
+ *                   noise of f, 8 times the largest difference of the float f from
+ *                   the double one, scaled from f to e, and 4 e of its terms
+ *
  * For a usual model the first is about 1e-14 of g.  A NaN, or a bound that is
  * none, fails.
+ *
+ * Where each thing is: gradcheck_gradients.c the gradients that are judged and what
+ * rounding does to them; gradcheck_probes.c the derivatives they are compared with;
+ * gradcheck_judge.c the comparison; adjoint.h the layers; exact.h what must be equal
+ * bit for bit; degenerate.h what makes a check blind.
  */
 #ifndef GRADCHECK_H
 #define GRADCHECK_H
@@ -57,6 +66,7 @@ typedef struct gradcheck_grads {
     double *rounding, *shaken;      /* (ntensors): the parts of r, see above */
     double  score;                  /* s */
     double  loss;                   /* mean over the window */
+    double  f, noise;               /* f of the window in double, and its error */
 } gradcheck_grads;
 
 /* VT_BAD_INPUT where a token or target is outside the vocabulary. */
@@ -64,16 +74,51 @@ VT_MUST_CHECK vt_status gradcheck_compute(gradcheck_grads *g, const gradcheck_ca
                                           uint64_t seed, vt_error *err);
 void gradcheck_free(gradcheck_grads *g);
 
-/* Compares them with complex step, and the float ones with the double one. */
+/* The largest gradient of a tensor, and its bounds as they are derived above. */
+typedef struct gradcheck_bounds { double definitions, fast, largest; } gradcheck_bounds;
+gradcheck_bounds gradcheck_bounds_of(const gradcheck_case *c, const gradcheck_grads *g,
+                                     size_t tensor);
+/* 64 (r e/f + e g), see above. */
+double gradcheck_bound(double rounding, double largest);
+
+/* Compares them with complex step and differences, and the float ones with the double
+ * one.  A table of tensors that is not gpt_tensor_list()'s, or an upstream gradient
+ * (weights) that is the same for every row, is VT_CHECK_FAILED: nothing is proven. */
 VT_MUST_CHECK vt_status gradcheck_judge(vt_check_report *report, const gradcheck_case *c,
                                         const gradcheck_grads *g, const vt_check_options *o,
                                         vt_check_progress *progress, void *context,
                                         vt_error *err);
 
-/* Both.  Fills the report (rows allocated: vt_check_free).  VT_OK or VT_CHECK_FAILED,
- * with one line that names the failing tensor that the backward pass meets first. */
+/* All of it: both, the adjoint identity of each part, what is exact, and a second
+ * point where this one is degenerate.  Fills the report (allocated: vt_check_free).
+ * VT_OK or VT_CHECK_FAILED, with one line that names the failing tensor that the
+ * backward pass meets first. */
 VT_MUST_CHECK vt_status gradcheck_run(vt_check_report *report, const gradcheck_case *c,
                                       const vt_check_options *o, vt_check_progress *progress,
                                       void *context, vt_error *err);
+
+/* error / bound, where 0 / 0 is a pass (0); NaN, and a bound that is none, are not:
+ * infinity. */
+double gradcheck_share(double error, double bound);
+/* Of the sizes of n numbers; NaN where one is NaN. */
+double gradcheck_largest(const double *x, size_t n);
+/* Takes what is larger, but keeps a NaN. */
+void gradcheck_raise(double *largest, double x);
+/* A block for activations, whose size may be SIZE_MAX (it overflows); NULL without
+ * memory. */
+void *gradcheck_acts(size_t bytes);
+
+/* A sum that keeps what rounding takes from it (Kahan 1965, Neumaier 1974): it is
+ * sum + lost. */
+typedef struct exact_sum { double sum, lost; } exact_sum;
+void exact_add(exact_sum *s, double x);
+
+/* One more line of report->notes, if there is room. */
+VT_PRINTF(2, 3)
+void gradcheck_note(vt_check_report *report, const char *format, ...);
+
+#define GRADCHECK_EPS64 1.1102230246251565e-16  /* 2^-53: one rounding in double */
+#define GRADCHECK_EPS32 5.9604644775390625e-08  /* 2^-24 */
+enum { GRADCHECK_NEIGHBOURS = 4 };      /* points around one, where rounding is measured */
 
 #endif
