@@ -45,12 +45,12 @@ target_link_libraries(bits PRIVATE test_support)
 set_target_properties(bits PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 
 # Kernels that do wrong, for test_kernel_host.c: nasty.c without sanitizers, which would
-# see the faults first, and as some compiler may make it (-O1: no fault is optimised away).
+# see the faults first, and without optimisation, which may leave a fault out.
 function(nasty name)
   add_library(${name} MODULE tests/kernels/nasty.c)
   set_target_properties(${name} PROPERTIES PREFIX "" SUFFIX .so
                         LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/kernels)
-  target_compile_options(${name} PRIVATE -fno-sanitize=all -O1 -w)
+  target_compile_options(${name} PRIVATE -fno-sanitize=all -O0 -w)
   target_link_options(${name} PRIVATE -fno-sanitize=all)
   target_compile_definitions(${name} PRIVATE ${ARGN})
   add_dependencies(test_kernel_host ${name})

@@ -42,7 +42,6 @@ static child_page *shared;
 static pid_t self;
 static uintptr_t stack_top;
 static void *symbol_at[KERNEL_SYMBOLS];
-static char alternate[1 << 16];
 
 /* ---- ends ---------------------------------------------------------------- */
 
@@ -99,10 +98,13 @@ static void left(int status, void *unused)
 static void catch_signals(void)
 {
     static const int caught[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS };
-    const stack_t stack = { .ss_sp = alternate, .ss_size = sizeof alternate };
+    /* A mapping: AddressSanitizer unmaps a thread's at its end. */
+    stack_t stack = { .ss_size = 1 << 16 };
     sigset_t none;
     for (int number = 1; number < 65; number++) signal(number, SIG_DFL);    /* some refuse */
-    sigaltstack(&stack, NULL);
+    stack.ss_sp = mmap(NULL, stack.ss_size, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (stack.ss_sp != MAP_FAILED) sigaltstack(&stack, NULL);
     for (size_t i = 0; i < sizeof caught / sizeof *caught; i++) {
         struct sigaction action = { .sa_sigaction = on_signal };
         action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
@@ -154,12 +156,13 @@ static void set_limits(const child_setup *s)
 /* Heap and stack hold bytes that are large numbers as floats, others in every child. */
 static unsigned char filler(const child_setup *s) { return s->generation % 2 ? 0x7F : 0xFE; }
 
-static void fill_stack(unsigned char byte)
+static void fill_below(unsigned char byte)
 {
     static void *(*volatile fill)(void *, int, size_t) = memset;    /* not optimised away */
     char below[16384];
     fill(below, byte, sizeof below);
 }
+static void (*volatile fill_stack)(unsigned char) = fill_below;     /* a frame of its own */
 
 static void cut_off(const child_setup *s)
 {

@@ -63,10 +63,10 @@ _Noreturn static void run_compiler(char **words, const char *folder, int said)
     if (empty < 0 || out < 0 || dup2(empty, 0) < 0 || dup2(out, 1) < 0 || dup2(out, 2) < 0)
         _exit(125);
     closefrom(3);
-    setrlimit(RLIMIT_AS, &memory);
-    setrlimit(RLIMIT_FSIZE, &file);
     setenv("TMPDIR", folder, 1);        /* its own files go when the folder goes */
     setenv("LC_ALL", "C", 1);           /* first_error() knows one language */
+    setrlimit(RLIMIT_FSIZE, &file);
+    setrlimit(RLIMIT_AS, &memory);      /* last: AddressSanitizer's shadow is beyond it */
     execvp(words[0], words);
     _exit(errno == ENOENT || errno == ENOTDIR ? 127 : 126);
 }
