@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCKS = 8 };                    /* x, dx, begin, kept, x2, dx2, two of scratch */
+enum { BLOCKS = 9, ROOM = 64 };         /* x, dx, begin, kept, x2, dx2, three of scratch */
 
 /* ---- set-up --------------------------------------------------------------------------- */
 
@@ -20,7 +20,7 @@ static vt_status search_new(search *s, const op_case *c, const op_found *f, vt_e
     if (!size_mul(n, BLOCKS, &reals) || !size_mul(reals, sizeof *s->block, &reals)
         || !size_mul(nt, nt, &pairs) || !size_add(pairs, 2 * nt + nn, &flags))
         return fail(err, VT_TOO_LARGE, "a diagnosis: the case is too large");
-    s->block = calloc(1, reals + sizeof *s->block);
+    s->block = calloc(1, reals + ROOM * sizeof *s->block);
     s->flags = calloc(flags, sizeof *s->flags);
     s->done = calloc(nt, sizeof *s->done);
     if (!s->block || !s->flags || !s->done) return fail_memory(err, reals, "a diagnosis");

@@ -104,7 +104,7 @@ static bool rounded_to(const search *s, int t, bool gradient, precision p)
     const double more = precision_u(p) / s->u, most = largest(s, t, gradient);
     for (size_t i = 0; i < s->g->tensor[t].count; i++) {
         const element e = search_element(s, t, gradient, i);
-        if (!(fabs(e.found - e.right) <= fmin(e.bound * more, 64 * precision_u(p) * most))) return false;
+        if (!(fabs(e.found - e.right) <= fmin(e.bound * more, 8 * precision_u(p) * most))) return false;
     }
     return true;
 }

@@ -166,7 +166,9 @@ static bool predict(search *s, const fault *f, int mode, agreement *sum, bool al
     }
     if (!predict_forward(s, f, first, sum, all)) return false;
     if (mode == FAULT_IN_FORWARD) return s->failing_dx == 0;
-    return predict_backward(s, mode == FAULT_IN_BOTH ? f : NULL, last, s->x, sum, all);
+    const fault of_out = { .rule = RULE_ATT_ROW_SUM_OF_OUT };
+    const fault *back = mode == FAULT_IN_BOTH ? f : mode == FAULT_IN_OUT ? &of_out : NULL;
+    return predict_backward(s, back, last, s->x, sum, all);
 }
 
 /* ---- one hypothesis --------------------------------------------------------------- */
@@ -178,15 +180,6 @@ static bool possible(const search *s, int mode)
     if (s->found_x && s->failing_x == 0) return false;
     if (mode == FAULT_IN_FORWARD) return s->failing_x > 0 && s->failing_dx == 0;
     return s->failing_dx > 0;
-}
-
-/* Whether a gradient of tensor `from` flows to all gradients that are wrong. */
-static bool reaches_all(const search *s, int from)
-{
-    const graph *g = s->g;
-    for (int j = 0; j < g->nin; j++)
-        if (s->bad_dx[g->in[j]] && !s->reach[from * g->ntensors + g->in[j]]) return false;
-    return true;
 }
 
 static void keep(search *s, const hypothesis *h)
@@ -290,15 +283,23 @@ static bool try_value(search *s, hypothesis *h)
     return false;
 }
 
+static int lowest(unsigned slots)
+{
+    int s = 0;
+    while (!(slots >> s & 1)) s++;
+    return s;
+}
+
 /* The factor of a contribution, by least squares: gradients are linear in it. */
-static void try_factor(search *s, hypothesis *h, int slot)
+static void try_factor(search *s, hypothesis *h, unsigned slots)
 {
     const graph *g = s->g;
     agreement a;
     double dr, dd, value;
     char name[40];
     fault_kind kind = FAULT_SCALE_WRONG;
-    h->fault = (fault){ .rule = RULE_SCALE, .slot = slot, .value = 0 };
+    const int slot = lowest(slots);
+    h->fault = (fault){ .rule = RULE_SCALE, .slots = slots, .value = 0 };
     if (s->spent > s->most || !possible(s, FAULT_IN_BACKWARD)) return;
     predict(s, &h->fault, FAULT_IN_BACKWARD, &a, true);
     for (size_t i = 0; i < g->reals; i++) {
@@ -328,49 +329,71 @@ static void try_factor(search *s, hypothesis *h, int slot)
 
 /* ---- the hypotheses of some nodes --------------------------------------------------- */
 
-/* Rules that know the kind of node. */
-static void try_rules(search *s, hypothesis *h, graph_kind kind)
+/* The numbers to try with a rule: tiles, values of masks, variants. */
+static int numbers(fault_rule r, const int **list)
 {
     static const int tiles[] = { 1, 2, 3, 4, 8, 16, 32, 64 };
     static const int minus[] = { 10000, 1000000000, 100, 1000, 100000, 30000 };
-    const int S = s->g->node[h->node].S;
-    for (fault_rule r = RULE_FIRST_OF_NODES; r < RULE_COUNT; r++) {
-        const fault_info *info = fault_table(r);
-        if (info->node != kind) continue;
-        for (int mode = FAULT_IN_BACKWARD; mode <= FAULT_IN_BOTH; mode *= 2) {
-            if (!(info->passes & mode) || !possible(s, mode)) continue;
-            h->fault = (fault){ .rule = r };
-            h->kind = info->kind;
-            h->mode = mode;
-            h->rank = (int)r;
-            h->named[0] = '\0';
-            const bool tiled = r == RULE_ATT_KEY_TAIL || r == RULE_ATT_NO_RESCALE || r == RULE_ATT_NO_RESCALE_SUM;
-            const bool minused = r == RULE_ATT_MASK_MINUS || r == RULE_ATT_MASK_ADD;
-            if (r == RULE_LN_EPS || r == RULE_GELU_K0 || r == RULE_GELU_K1) {
-                h->fault.value = r == RULE_LN_EPS ? 1e-5 : r == RULE_GELU_K0 ? 0.79788456080286535588 : 0.044715;
-                try_value(s, h);
-                continue;
-            }
-            for (size_t i = 0; i < (tiled ? sizeof tiles / sizeof *tiles : minused ? sizeof minus / sizeof *minus : 1); i++) {
-                h->fault.number = tiled ? tiles[i] : minused ? minus[i] : 0;
-                if (tiled && (tiles[i] >= S || (r == RULE_ATT_KEY_TAIL && S % tiles[i] == 0))) continue;
-                if (tiled || minused) snprintf(h->named, sizeof h->named, "%d", h->fault.number);
-                try_one(s, h);
-            }
-        }
+    static const int variants[] = { 0, 1, 2 };
+    switch (r) {
+    case RULE_ATT_KEY_TAIL: case RULE_ATT_TILE_LEAK: case RULE_ATT_NO_RESCALE:
+    case RULE_ATT_NO_RESCALE_SUM: case RULE_SOFT_NO_RESCALE:
+        *list = tiles;
+        return sizeof tiles / sizeof *tiles;
+    case RULE_ATT_MASK_MINUS: case RULE_ATT_MASK_ADD:
+        *list = minus;
+        return sizeof minus / sizeof *minus;
+    case RULE_CE_TARGET_NEXT: case RULE_CE_TARGET_PREVIOUS:
+        *list = variants;
+        return 3;
+    case RULE_ATT_ONE_MORE: case RULE_ATT_MASK_INVERTED: case RULE_ATT_LSE_NO_MAX:
+    case RULE_ATT_RESCORED: case RULE_ATT_RESCORED_LSE:
+    case RULE_ATT_ASSIGN_DQ: case RULE_ATT_ASSIGN_DK: case RULE_ATT_ASSIGN_DV:
+        *list = variants;
+        return 2;
+    default:
+        *list = variants;
+        return 1;
     }
 }
 
-static fault_kind kind_of_move(const search *s, const graph_tensor *t, const fault *f)
+/* A rule that knows the kind of node, in one mode. */
+static void try_rule(search *s, hypothesis *h, fault_rule r)
+{
+    const int *list, count = numbers(r, &list);
+    const int S = s->g->node[h->node].S ? s->g->node[h->node].S : s->g->node[h->node].V;
+    h->fault = (fault){ .rule = r };
+    h->kind = fault_table(r)->kind;
+    h->rank = (int)r;
+    h->named[0] = '\0';
+    if (r == RULE_LN_EPS || r == RULE_GELU_K0 || r == RULE_GELU_K1) {
+        h->fault.value = r == RULE_LN_EPS ? 1e-5 : r == RULE_GELU_K0 ? 0.79788456080286535588 : 0.044715;
+        try_value(s, h);
+        return;
+    }
+    for (int i = 0; i < count; i++) {
+        h->fault.number = list[i];
+        if (list[0] == 1 && (list[i] >= S || (r == RULE_ATT_KEY_TAIL && S % list[i] == 0))) continue;
+        snprintf(h->named, sizeof h->named, "%d", list[i]);
+        try_one(s, h);
+    }
+}
+
+static void try_rules(search *s, hypothesis *h, graph_kind kind)
+{
+    for (fault_rule r = RULE_FIRST_OF_NODES; r < RULE_COUNT; r++) {
+        if (fault_table(r)->node != kind) continue;
+        for (h->mode = FAULT_IN_BACKWARD; h->mode <= FAULT_IN_OUT; h->mode *= 2)
+            if ((fault_table(r)->passes & h->mode) && possible(s, h->mode)) try_rule(s, h, r);
+    }
+}
+
+static fault_kind kind_of_move(const graph_tensor *t, const fault *f)
 {
     const char *axis = f->axis < t->rank ? t->axis[f->axis] : "row";
-    (void)s;
+    if (f->move == MOVE_SWAP || f->move == MOVE_SWAP_BACK) return FAULT_TRANSPOSED;
     if (strcmp(axis, "head") == 0) return FAULT_HEADS_SWAPPED;
-    if (f->move == MOVE_SWAP || f->move == MOVE_SWAP_BACK) {
-        const char *next = t->axis[f->axis + 1];
-        return strcmp(next, "head") == 0 ? FAULT_HEADS_SWAPPED : FAULT_TRANSPOSED;
-    }
-    return FAULT_POSITION_SHIFT;
+    return strcmp(axis, "batch") == 0 ? FAULT_BATCH_MIXED : FAULT_POSITION_SHIFT;
 }
 
 static void try_fit(search *s, hypothesis *h)
@@ -379,102 +402,117 @@ static void try_fit(search *s, hypothesis *h)
     if (fault_fits(&h->fault, s->g, n)) try_one(s, h);
 }
 
-static void try_keeps(search *s, hypothesis *h, fault_rule rule, int slot)
+static void try_keeps(search *s, hypothesis *h, fault_rule rule, unsigned slots)
 {
     static const int tiles[] = { 2, 3, 4, 8, 16, 32, 64 };
-    h->kind = FAULT_ROWS_MISSING;
     for (int axis = 0; axis <= FAULT_AXIS_ROWS; axis++)
     for (fault_keep k = KEEP_NOT_LAST; k < KEEP_COUNT; k++) {
-        const bool tiled = k == KEEP_TILES || k == KEEP_ONE_TILE;
+        const bool tiled = k >= KEEP_TILES;
         for (size_t i = 0; i < (tiled ? sizeof tiles / sizeof *tiles : 1); i++) {
-            h->fault = (fault){ .rule = rule, .slot = slot, .axis = axis, .keep = k,
+            h->fault = (fault){ .rule = rule, .slots = slots, .axis = axis, .keep = k,
                                 .number = tiled ? tiles[i] : 0 };
+            h->kind = FAULT_ROWS_MISSING;
+            try_fit(s, h);
+            if (rule != RULE_KEEP_ROWS || (k != KEEP_LAST && k != KEEP_LAST_TILE)) continue;
+            h->fault.assign = true;
+            h->kind = FAULT_OVERWRITTEN;
             try_fit(s, h);
         }
     }
 }
 
-static void try_moves(search *s, hypothesis *h, fault_rule rule, int slot)
+static void try_moves(search *s, hypothesis *h, fault_rule rule, int slot, unsigned slots)
 {
     const graph_node *n = &s->g->node[h->node];
     const bool of_out = rule == RULE_MOVE_ROWS || rule == RULE_OUT_MOVED;
+    const bool reads = rule == RULE_READ_MOVED || rule == RULE_READ_MOVED_TWO;
     for (int axis = 0; axis <= FAULT_AXIS_ROWS; axis++)
-    for (fault_move m = MOVE_REVERSE; m < MOVE_COUNT; m++) {
-        h->fault = (fault){ .rule = rule, .slot = slot, .axis = axis, .move = m };
+    for (fault_move m = MOVE_REVERSE; m < MOVE_COUNT; m++)
+    for (int back = 0; back <= (reads && h->mode != FAULT_IN_FORWARD); back++) {
+        h->fault = (fault){ .rule = rule, .slot = slot, .slots = slots, .axis = axis, .move = m, .back = back };
         if (axis == FAULT_AXIS_ROWS && m >= MOVE_SWAP) continue;
         if (!fault_fits(&h->fault, s->g, n)) continue;
-        h->kind = kind_of_move(s, &s->g->tensor[of_out ? n->out : n->in[slot]], &h->fault);
+        h->kind = kind_of_move(&s->g->tensor[of_out ? n->out : n->in[slot]], &h->fault);
         try_one(s, h);
     }
 }
 
-static void try_rounded(search *s, hypothesis *h, int slot)
+static void try_rounded(search *s, hypothesis *h, unsigned slots)
 {
     static const precision lower[] = { PRECISION_F32, PRECISION_BF16, PRECISION_F16 };
     h->kind = FAULT_ROUNDED;
     for (size_t i = 0; i < sizeof lower / sizeof *lower; i++) {
         if (precision_u(lower[i]) <= precision_u(s->c->p)) continue;
-        h->fault = (fault){ .rule = RULE_ROUND, .slot = slot, .number = (int)lower[i] };
+        h->fault = (fault){ .rule = RULE_ROUND, .slots = slots, .number = (int)lower[i] };
         try_fit(s, h);
     }
 }
 
-/* Rules for the contribution to one input. */
-static void try_slot(search *s, hypothesis *h, int slot)
+/* A factor; of several nodes, which are not linear in it together, the likely ones. */
+static void try_factors(search *s, hypothesis *h, unsigned slots)
 {
-    const graph_node *n = &s->g->node[h->node];
-    const int base = FIRST_GENERIC + 100 * (h->nodes > 1);
-    h->mode = FAULT_IN_BACKWARD;
-    h->named[0] = '\0';
-    if (!possible(s, h->mode)) return;
-    h->rank = base;
-    if (h->nodes == 1) try_factor(s, h, slot);
-    for (int i = 0; h->nodes > 1 && i < 3; i++) {
-        static const double values[] = { 0, -1, 2 };
-        static const fault_kind kinds[] = { FAULT_PATH_MISSING, FAULT_SIGN, FAULT_SCALE_WRONG };
-        h->fault = (fault){ .rule = RULE_SCALE, .slot = slot, .value = values[i] };
-        h->kind = i == 0 && n->kind == GRAPH_LINEAR && slot == 2 ? FAULT_BIAS_FORGOTTEN : kinds[i];
+    static const double values[] = { 0, -1, 2 };
+    static const fault_kind kinds[] = { FAULT_PATH_MISSING, FAULT_SIGN, FAULT_SCALE_WRONG };
+    const graph_kind kind = s->g->node[h->node].kind;
+    const bool bias = slots == 4 && (kind == GRAPH_LINEAR || kind == GRAPH_LAYERNORM);
+    if (h->nodes == 1) {
+        try_factor(s, h, slots);
+        return;
+    }
+    for (int i = 0; i < 3; i++) {
+        h->fault = (fault){ .rule = RULE_SCALE, .slots = slots, .value = values[i] };
+        h->kind = i == 0 && bias ? FAULT_BIAS_FORGOTTEN : kinds[i];
         snprintf(h->named, sizeof h->named, "%g", values[i]);
         try_fit(s, h);
     }
+}
+
+/* Rules for the contributions to some inputs. */
+static void try_slots(search *s, hypothesis *h, unsigned slots)
+{
+    const int base = FIRST_GENERIC + 100 * (h->nodes > 1), slot = lowest(slots);
+    h->mode = FAULT_IN_BACKWARD;
+    if (!possible(s, h->mode)) return;
+    h->rank = base;
+    try_factors(s, h, slots);
     h->named[0] = '\0';
     h->rank = base + 2;
     h->kind = FAULT_OVERWRITTEN;
-    h->fault = (fault){ .rule = RULE_ASSIGN, .slot = slot };
+    h->fault = (fault){ .rule = RULE_ASSIGN, .slots = slots };
     try_fit(s, h);
     h->rank = base + 3;
     h->kind = FAULT_SWAPPED;
     for (int other = slot + 1; other < GRAPH_INS; other++) {
         h->fault = (fault){ .rule = RULE_EXCHANGE, .slot = slot, .number = other };
-        try_fit(s, h);
+        if (slots == (1u << slot | 1u << other)) try_fit(s, h);
     }
     h->rank = base + 4;
-    try_moves(s, h, RULE_MOVE, slot);
+    try_moves(s, h, RULE_MOVE, slot, slots);
     h->rank = base + 5;
-    try_keeps(s, h, RULE_KEEP_ROWS, slot);
+    try_keeps(s, h, RULE_KEEP_ROWS, slots);
     h->rank = base + 6;
-    try_keeps(s, h, RULE_KEEP, slot);
+    try_keeps(s, h, RULE_KEEP, slots);
     h->rank = base + 7;
-    try_moves(s, h, RULE_MOVE_ROWS, slot);
+    try_moves(s, h, RULE_MOVE_ROWS, slot, slots);
     h->rank = base + 8;
-    try_rounded(s, h, slot);
+    try_rounded(s, h, slots);
 }
 
 /* What is read or written elsewhere, in any pass. */
 static void try_reads(search *s, hypothesis *h)
 {
     const graph_node *n = &s->g->node[h->node];
-    for (int mode = FAULT_IN_BACKWARD; mode <= FAULT_IN_BOTH; mode *= 2) {
-        if (!possible(s, mode)) continue;
-        h->mode = mode;
-        h->named[0] = '\0';
+    h->named[0] = '\0';
+    for (h->mode = FAULT_IN_BACKWARD; h->mode <= FAULT_IN_BOTH; h->mode *= 2) {
+        if (!possible(s, h->mode)) continue;
         h->rank = FIRST_GENERIC + 20;
         for (int slot = 0; slot < GRAPH_INS; slot++)
             if (n->in[slot] >= 0 && s->g->tensor[n->in[slot]].role < GRAPH_INTEGERS)
-                try_moves(s, h, RULE_READ_MOVED, slot);
-        if (mode == FAULT_IN_BACKWARD || mode == FAULT_IN_BOTH) continue;
+                try_moves(s, h, RULE_READ_MOVED, slot, 0);
+        if (n->kind == GRAPH_ATTENTION) try_moves(s, h, RULE_READ_MOVED_TWO, 1, 0);
+        if (h->mode == FAULT_IN_BACKWARD || h->mode == FAULT_IN_BOTH) continue;
         h->rank = FIRST_GENERIC + 21;
-        try_moves(s, h, RULE_OUT_MOVED, 0);
+        try_moves(s, h, RULE_OUT_MOVED, 0, 0);
         h->rank = FIRST_GENERIC + 22;
         try_keeps(s, h, RULE_OUT_KEEP, 0);
     }
@@ -513,15 +551,33 @@ static bool set_members(search *s, group which, int i, int *count)
     return which == GROUP_NODE || *count > alike;
 }
 
-static bool group_reaches(const search *s, int slot)
+/* Whether the members' gradients, of the output or of `slots`, flow to all that is wrong. */
+static bool group_reaches(const search *s, unsigned slots)
 {
     const graph *g = s->g;
     for (int j = 0; j < g->nin; j++) {
         bool some = !s->bad_dx[g->in[j]];
         for (int i = 0; i < g->nnodes && !some; i++) {
-            const int t = slot < 0 ? g->node[i].out : g->node[i].in[slot];
-            some = s->member[i] && t >= 0 && s->reach[t * g->ntensors + g->in[j]];
+            if (s->member[i] && slots == 0) some = s->reach[g->node[i].out * g->ntensors + g->in[j]];
+            for (int k = 0; k < GRAPH_INS && s->member[i] && !some; k++) {
+                const int t = g->node[i].in[k];
+                some = (slots >> k & 1) && t >= 0 && s->reach[t * g->ntensors + g->in[j]];
+            }
         }
+        if (!some) return false;
+    }
+    return true;
+}
+
+/* Whether each of the slots has a part in what is wrong: its gradient flows to a wrong one. */
+static bool all_needed(const search *s, const graph_node *n, unsigned slots)
+{
+    const graph *g = s->g;
+    for (int k = 0; k < GRAPH_INS; k++) {
+        bool some = !(slots >> k & 1);
+        if (!some && (n->in[k] < 0 || g->tensor[n->in[k]].role >= GRAPH_INTEGERS)) return false;
+        for (int j = 0; j < g->nin && !some; j++)
+            some = s->bad_dx[g->in[j]] && s->reach[n->in[k] * g->ntensors + g->in[j]];
         if (!some) return false;
     }
     return true;
@@ -535,15 +591,11 @@ static void try_group(search *s, group which, int phase)
         const graph_node *n = &g->node[i];
         if (!set_members(s, which, i, &h.nodes)) continue;
         h.node = i;
-        if (s->failing_x == 0 && !group_reaches(s, -1)) continue;
+        if (s->failing_x == 0 && !group_reaches(s, 0)) continue;
         if (phase == 0) try_rules(s, &h, n->kind);
         if (phase == 2) try_reads(s, &h);
-        for (int slot = 0; phase == 1 && slot < GRAPH_INS; slot++) {
-            const int t = n->in[slot];
-            if (t < 0 || g->tensor[t].role >= GRAPH_INTEGERS || !group_reaches(s, slot)) continue;
-            if (which == GROUP_NODE && !reaches_all(s, t)) continue;
-            try_slot(s, &h, slot);
-        }
+        for (unsigned slots = 1; phase == 1 && slots < 1u << GRAPH_INS; slots++)
+            if (all_needed(s, n, slots) && group_reaches(s, slots)) try_slots(s, &h, slots);
     }
 }
 

@@ -114,7 +114,8 @@ static void keep_words(char *out, size_t size, const graph_tensor *t, const faul
     case KEEP_TILES:
         append(out, size, "what lies behind the last whole tile of %d along %s is missing", f->number, axis);
         break;
-    default: append(out, size, "only the first %d along %s count", f->number, axis); break;
+    case KEEP_ONE_TILE: append(out, size, "only the first %d along %s count", f->number, axis); break;
+    default: append(out, size, "only the last tile of %d along %s counts", f->number, axis); break;
     }
 }
 
@@ -123,10 +124,10 @@ static void move_words(char *out, size_t size, const graph_tensor *t, const faul
     const char *axis = axis_name(t, f->axis);
     switch (f->move) {
     case MOVE_REVERSE:  append(out, size, "in reverse order along %s", axis); break;
-    case MOVE_NEXT: case MOVE_NEXT_ROUND:
+    case MOVE_NEXT: case MOVE_NEXT_ROUND: case MOVE_NEXT_HELD:
         append(out, size, "one %s too early: each takes what belongs to the next", axis);
         break;
-    case MOVE_PREVIOUS: case MOVE_PREVIOUS_ROUND:
+    case MOVE_PREVIOUS: case MOVE_PREVIOUS_ROUND: case MOVE_PREVIOUS_HELD:
         append(out, size, "one %s too late: each takes what belongs to the one before", axis);
         break;
     case MOVE_FIRST:    append(out, size, "that of the first %s for every %s", axis, axis); break;
@@ -158,10 +159,18 @@ static void generic_words(const search *s, const hypothesis *h, char *out, size_
     const graph_node *n = &g->node[h->node];
     const fault *f = &h->fault;
     const bool of_out = f->rule >= RULE_OUT_MOVED || f->rule == RULE_KEEP_ROWS || f->rule == RULE_MOVE_ROWS;
-    const int tensor = f->rule >= RULE_OUT_MOVED ? n->out : n->in[f->slot];
+    const bool reads = f->rule == RULE_READ_MOVED || f->rule == RULE_READ_MOVED_TWO;
+    int tensor = f->rule >= RULE_OUT_MOVED ? n->out : n->in[f->slot];
+    char what[120] = "", name[80], other[80];
+    for (int k = GRAPH_INS; k-- > 0;)                   /* the lowest last: it names the axes */
+        if (!reads && f->rule < RULE_OUT_MOVED && (f->slots >> k & 1)) tensor = n->in[k];
     const graph_tensor *t = &g->tensor[of_out ? n->out : tensor];
-    char what[80], other[80];
-    search_name(what, sizeof what, s, tensor, f->rule < RULE_READ_MOVED);
+    for (int k = 0; k < GRAPH_INS; k++) {
+        if (!(f->slots >> k & 1)) continue;
+        search_name(name, sizeof name, s, n->in[k], true);
+        append(what, sizeof what, "%s%s", what[0] ? " and " : "", name);
+    }
+    if (!what[0]) search_name(what, sizeof what, s, tensor, f->rule < RULE_READ_MOVED);
     switch (f->rule) {
     case RULE_SCALE:
         scale_words(out, size, h, what, g->tensor[tensor].role == GRAPH_INPUT && consumers(g, tensor) == 1);
@@ -169,8 +178,11 @@ static void generic_words(const search *s, const hypothesis *h, char *out, size_
     case RULE_ASSIGN: append(out, size, "%s is assigned where it should be added to: what was there is lost", what); break;
     case RULE_ROUND:  append(out, size, "%s is rounded to %s on its way", what, precisions[f->number]); break;
     case RULE_KEEP: case RULE_KEEP_ROWS: case RULE_OUT_KEEP:
-        append(out, size, "%s: ", what);
-        keep_words(out, size, t, f);
+        if (f->assign) append(out, size, "%s: each %s overwrites what the one before added", what, f->keep == KEEP_LAST ? axis_name(t, f->axis) : "tile of rows");
+        else {
+            append(out, size, "%s: ", what);
+            keep_words(out, size, t, f);
+        }
         break;
     case RULE_MOVE: case RULE_OUT_MOVED:
         append(out, size, "%s is written ", what);
@@ -180,7 +192,8 @@ static void generic_words(const search *s, const hypothesis *h, char *out, size_
         append(out, size, "%s is made from d%s read ", what, g->tensor[n->out].name);
         move_words(out, size, t, f);
         break;
-    case RULE_READ_MOVED:
+    case RULE_READ_MOVED: case RULE_READ_MOVED_TWO:
+        if (f->rule == RULE_READ_MOVED_TWO) append(what, sizeof what, " (and %s)", g->tensor[n->in[f->slot + 1]].name);
         append(out, size, "%s is read ", what);
         move_words(out, size, t, f);
         break;
@@ -203,6 +216,7 @@ static const char *generic_hint(const hypothesis *h)
     case FAULT_HEADS_SWAPPED:  return "a row holds its heads side by side: head h, channel i lies at h * HS + i";
     case FAULT_TRANSPOSED:     return "tensors are row-major: (C, OC) holds w[i][o] at i * OC + o";
     case FAULT_POSITION_SHIFT: return "look at the index of the position, or of the batch row, where it is read and written";
+    case FAULT_BATCH_MIXED:    return "look at the index of the batch row where it is read and written";
     case FAULT_SWAPPED:        return "look at the order of the tensors in din[]";
     case FAULT_ROUNDED:        return "keep sums and gradients in the kernel's own precision";
     case FAULT_SCALE_MISSING:  return "the factor of the forward pass is also one of its gradient";
@@ -229,7 +243,7 @@ void search_words(const search *s, const hypothesis *h, diagnosis *d)
     d->sentence[0] = d->hint[0] = '\0';
     if (info) fill(d->sentence, sizeof d->sentence, info->sentence, h->named);
     else generic_words(s, h, d->sentence, sizeof d->sentence);
-    if (h->mode == FAULT_IN_FORWARD || h->mode == FAULT_IN_SAVED)
+    if (h->mode == FAULT_IN_FORWARD || h->mode == FAULT_IN_SAVED || h->mode == FAULT_IN_OUT)
         append(d->sentence, sizeof d->sentence, "%s", ", in the forward pass");
     else if (h->mode == FAULT_IN_BOTH) append(d->sentence, sizeof d->sentence, "%s", ", in both passes");
     else if (info && info->passes != FAULT_IN_BACKWARD)

@@ -26,15 +26,26 @@ typedef struct problem {
     double root;                    /* sqrt(HS) */
     const double *q, *k, *v;        /* (B, T or S, NH, HS) */
     const int *mask;                /* (T, S) or NULL: causal */
-    double *a, *da;                 /* (T, S) */
+    const double *out, *dout;       /* (B, T, NH, HS): of the forward pass; its gradient */
+    int columns;                    /* S; S + 1 where the key behind the last is read */
+    int b;                          /* the batch row in hand */
+    double *a, *da;                 /* (T, columns) */
+    double *sums;                   /* (T): right row sums, for rules that take them */
 } problem;
+
+/* Rules whose number says that the row sum is the right one: made of do and o. */
+static bool takes_right_sum(fault_rule r)
+{
+    return r == RULE_ATT_LSE_NO_MAX || r == RULE_ATT_RESCORED || r == RULE_ATT_RESCORED_LSE;
+}
 
 static problem problem_of(const fault *f, const graph *g, const graph_node *n, const double *x,
                           const int *ints, const fault_work *w)
 {
     problem p = { w, f->rule, f->number, n->B, n->T, n->S, n->NH, n->HS, sqrt(n->HS),
                   x + g->tensor[n->in[0]].at, x + g->tensor[n->in[1]].at,
-                  x + g->tensor[n->in[2]].at, NULL, NULL, NULL };
+                  x + g->tensor[n->in[2]].at, NULL, x + g->tensor[n->out].at, NULL,
+                  n->S + (f->rule == RULE_ATT_ONE_MORE && f->number == 1 && n->B > 1), 0, NULL, NULL, NULL };
     if (n->in[3] >= 0) p.mask = ints + g->tensor[n->in[3]].at;
     p.a = w->scratch + g->tensor[n->stage[0]].at;
     p.da = w->scratch + g->tensor[n->stage[1]].at;
@@ -62,12 +73,14 @@ static double dot(const double *x, const double *y, int n)
 
 static bool right_see(const problem *p, int t, int u)
 {
+    if (u == p->S) return false;
     return p->mask ? p->mask[(size_t)t * (size_t)p->S + (size_t)u] != 0 : u <= p->S - p->T + t;
 }
 
 static bool sees(const problem *p, int t, int u)
 {
     const int last = p->S - p->T + t;
+    if (u == p->S) return p->b + 1 < p->B && (p->mask || last + 1 == u);
     switch (p->rule) {
     case RULE_ATT_ONE_MORE:       return p->mask ? right_see(p, t, u) || u == last + 1 : u <= last + 1;
     case RULE_ATT_ONE_FEWER:      return right_see(p, t, u) && (p->mask ? u != last : u < last);
@@ -75,8 +88,11 @@ static bool sees(const problem *p, int t, int u)
     case RULE_ATT_NO_MASK:        return true;
     case RULE_ATT_NO_CAUSAL:      return right_see(p, t, u) || u > last;
     case RULE_ATT_CAUSAL_ONLY:    return u <= last;
-    case RULE_ATT_MASK_INVERTED:  return !right_see(p, t, u);
+    case RULE_ATT_MASK_INVERTED:  return !right_see(p, t, u) && (p->number == 0 || u <= last);
     case RULE_ATT_FIRST_KEY_LEAKS: return right_see(p, t, u) || u == 0;
+    case RULE_ATT_TILE_LEAK:
+        return p->mask && !right_see(p, t, u) ? u > last && u / p->number * p->number <= last
+                                              : u / p->number * p->number <= last;
     case RULE_ATT_KEY_TAIL:       return right_see(p, t, u) && u < p->S / p->number * p->number;
     default:                      return right_see(p, t, u);
     }
@@ -85,7 +101,8 @@ static bool sees(const problem *p, int t, int u)
 static double score_scale(const problem *p)
 {
     switch (p->rule) {
-    case RULE_ATT_SCALE:       return 1;
+    case RULE_ATT_SCALE:
+    case RULE_ATT_RESCORED: case RULE_ATT_RESCORED_LSE: return 1;
     case RULE_ATT_SCALE_TWICE: return 1 / (p->root * p->root);
     case RULE_ATT_SCALE_HS:    return p->root;
     case RULE_ATT_SCALE_C:     return 1 / sqrt((double)p->NH * p->HS);
@@ -105,18 +122,33 @@ static double held(const problem *p, double x)
     return x > p->w->most ? (double)INFINITY : x;
 }
 
+/* sum exp(s / sqrt(HS) - max) / exp(lse): what exp(s - max) is to be divided by, so that
+ * exp(s - lse) comes out. */
+static double lse_divided(const problem *p, const double *s, const bool *none, int t)
+{
+    double max = -(double)INFINITY, sum = 0;
+    for (int u = 0; u < p->columns; u++)
+        if ((none || sees(p, t, u)) && s[u] > max) max = s[u];
+    for (int u = 0; u < p->columns; u++)
+        if (none || sees(p, t, u)) sum += exp((s[u] - max) / p->root);
+    return sum * exp(max / p->root - max);
+}
+
 /* Softmax over the keys with w[u]; a row of none stays 0. */
 static void softmax_row(const problem *p, double *a, const double *s, const bool *none, int t)
 {
     double max = -(double)INFINITY, sum = 0;
-    for (int u = 0; u < p->S; u++)
+    for (int u = 0; u < p->columns; u++)
         if ((none || sees(p, t, u)) && s[u] > max) max = s[u];
     if (p->rule == RULE_ATT_NO_MAX) max = 0;
-    for (int u = 0; u < p->S; u++) {
+    if (p->rule == RULE_ATT_MAX_FROM_ZERO) max = fmax(max, 0);
+    /* exp(s - lse), with the lse of scores that were divided */
+    if (p->rule == RULE_ATT_RESCORED_LSE) sum = lse_divided(p, s, none, t);
+    for (int u = 0; u < p->columns; u++) {
         a[u] = none || sees(p, t, u) ? exp_held(p, s[u] - max) : 0;
-        sum = held(p, sum + a[u]);
+        if (p->rule != RULE_ATT_RESCORED_LSE) sum = held(p, sum + a[u]);
     }
-    for (int u = 0; u < p->S; u++) {
+    for (int u = 0; u < p->columns; u++) {
         if (none || sees(p, t, u)) a[u] /= sum;
         else a[u] = 0;
     }
@@ -127,8 +159,8 @@ static void softmax_row(const problem *p, double *a, const double *s, const bool
 static void online_row(const problem *p, double *a, const double *s, int t)
 {
     double m = -(double)INFINITY, l = 0;
-    for (int first = 0; first < p->S; first += p->number) {
-        const int end = first + p->number < p->S ? first + p->number : p->S;
+    for (int first = 0; first < p->columns; first += p->number) {
+        const int end = first + p->number < p->columns ? first + p->number : p->columns;
         double max = m;
         for (int u = first; u < end; u++) if (sees(p, t, u) && s[u] > max) max = s[u];
         if (!(max > -(double)INFINITY)) continue;
@@ -142,14 +174,14 @@ static void online_row(const problem *p, double *a, const double *s, int t)
         }
         m = max;
     }
-    for (int u = 0; u < p->S; u++) a[u] = sees(p, t, u) ? a[u] / l : 0;
+    for (int u = 0; u < p->columns; u++) a[u] = sees(p, t, u) ? a[u] / l : 0;
 }
 
 /* s becomes what the rule puts at masked keys; true where softmax is to run over all. */
 static bool masked_scores(const problem *p, double *s, int t)
 {
     bool any = false;
-    for (int u = 0; u < p->S; u++) any = any || right_see(p, t, u);
+    for (int u = 0; u < p->columns; u++) any = any || right_see(p, t, u);
     if (!any && (p->rule == RULE_ATT_EMPTY_MEAN || p->rule == RULE_ATT_EMPTY_ALL)) {
         for (int u = 0; u < p->S && p->rule == RULE_ATT_EMPTY_MEAN; u++) s[u] = 0;
         return true;
@@ -157,7 +189,7 @@ static bool masked_scores(const problem *p, double *s, int t)
     if (p->rule == RULE_ATT_MASK_AFTER || p->rule == RULE_ATT_MASK_AFTER_RENORMED) return true;
     if (p->rule != RULE_ATT_MASK_MINUS && p->rule != RULE_ATT_MASK_ADD
         && p->rule != RULE_ATT_MASK_ZERO) return false;
-    for (int u = 0; u < p->S; u++) {
+    for (int u = 0; u < p->columns; u++) {
         if (right_see(p, t, u)) continue;
         if (p->rule == RULE_ATT_MASK_MINUS) s[u] = -fabs((double)p->number);
         else if (p->rule == RULE_ATT_MASK_ADD) s[u] -= fabs((double)p->number);
@@ -171,7 +203,7 @@ static void att_row(const problem *p, double *a, double *s, int b, int h, int t)
 {
     const double scale = score_scale(p);
     bool any = false;
-    for (int u = 0; u < p->S; u++) {
+    for (int u = 0; u < p->columns; u++) {
         s[u] = dot(p->q + query(p, b, t, h), p->k + key(p, b, u, h), p->HS) * scale;
         any = any || sees(p, t, u);
         a[u] = 0;
@@ -180,36 +212,38 @@ static void att_row(const problem *p, double *a, double *s, int b, int h, int t)
         static const bool everywhere = true;
         softmax_row(p, a, s, &everywhere, t);
         if (p->rule == RULE_ATT_MASK_AFTER || p->rule == RULE_ATT_MASK_AFTER_RENORMED)
-            for (int u = 0; u < p->S; u++) if (!right_see(p, t, u)) a[u] = 0;
+            for (int u = 0; u < p->columns; u++) if (!right_see(p, t, u)) a[u] = 0;
     } else if (any) {
         if (p->rule == RULE_ATT_NO_RESCALE || p->rule == RULE_ATT_NO_RESCALE_SUM)
             online_row(p, a, s, t);
         else softmax_row(p, a, s, NULL, t);
     } else if (p->rule == RULE_ATT_EMPTY_NAN) {
-        for (int u = 0; u < p->S; u++) a[u] = (double)NAN;
+        for (int u = 0; u < p->columns; u++) a[u] = (double)NAN;
     }
     if (p->rule == RULE_ATT_MASK_AFTER_RENORMED) {
         double sum = 1e-6;                  /* as it is added against 0/0 */
-        for (int u = 0; u < p->S; u++) sum += a[u];
-        for (int u = 0; u < p->S; u++) a[u] /= sum;
+        for (int u = 0; u < p->columns; u++) sum += a[u];
+        for (int u = 0; u < p->columns; u++) a[u] /= sum;
     }
 }
 
 void fault_attention_forward(const fault *f, const graph *g, const graph_node *n, double *x,
                              const int *ints, const fault_work *w)
 {
-    const problem p = problem_of(f, g, n, x, ints, w);
-    double *out = x + g->tensor[n->out].at, *att = x + g->tensor[n->stage[0]].at;
+    problem p = problem_of(f, g, n, x, ints, w);
+    double *out = x + g->tensor[n->out].at, *att = x + g->tensor[n->stage[0]].at, *a = p.a;
     const size_t S = (size_t)p.S;
     for (int b = 0; b < p.B; b++)
     for (int h = 0; h < p.NH; h++)
     for (int t = 0; t < p.T; t++) {
-        double *a = att + (((size_t)b * (size_t)p.NH + (size_t)h) * (size_t)p.T + (size_t)t) * S;
+        double *kept = att + (((size_t)b * (size_t)p.NH + (size_t)h) * (size_t)p.T + (size_t)t) * S;
         double *o = out + query(&p, b, t, h);
+        p.b = b;
         att_row(&p, a, p.da, b, h, t);
+        memcpy(kept, a, S * sizeof *a);
         for (int i = 0; i < p.HS; i++) {
             o[i] = 0;
-            for (int u = 0; u < p.S; u++)
+            for (int u = 0; u < p.columns; u++)
                 if (a[u] != 0) o[i] += a[u] * p.v[key(&p, b, u, h) + (size_t)i];
         }
     }
@@ -224,6 +258,7 @@ static double gradient_scale(const problem *p, bool of_q)
     case RULE_ATT_SCALE_DQ:         return of_q ? 1 : once;
     case RULE_ATT_SCALE_DK:         return of_q ? once : 1;
     case RULE_ATT_SCALE_BOTH:       return 1;
+    case RULE_ATT_RESCORED: case RULE_ATT_RESCORED_LSE: return once;
     case RULE_ATT_SCALE_TWICE_DQ:   return of_q ? once * once : once;
     case RULE_ATT_SCALE_TWICE_DK:   return of_q ? once : once * once;
     case RULE_ATT_SCALE_TWICE_BOTH: return once * once;
@@ -232,28 +267,35 @@ static double gradient_scale(const problem *p, bool of_q)
     }
 }
 
-/* What is subtracted from da[t,u]. */
-static double row_sum(const problem *p, int t, int u)
+/* What is subtracted from da[t,u]; dout: of the query. */
+static double row_sum(const problem *p, const double *dout, int t, int u)
 {
-    const size_t S = (size_t)p->S;
+    const size_t S = (size_t)p->columns;
     const double *a = p->a + (size_t)t * S, *da = p->da + (size_t)t * S;
     double sum = 0;
     int count = 0;
+    if (p->number == 1 && takes_right_sum(p->rule)) return p->sums[t];
     switch (p->rule) {
     case RULE_ATT_NO_ROW_SUM:
     case RULE_ATT_NO_SOFTMAX_BACKWARD: return 0;
+    case RULE_ATT_ROW_SUM_OF_OUT: return dot(dout, p->out + (dout - p->dout), p->HS);
+    case RULE_ATT_ROW_SUM_DOUT:
+    case RULE_ATT_ROW_SUM_SQUARES:
+        for (int i = 0; i < p->HS; i++)
+            sum += p->rule == RULE_ATT_ROW_SUM_DOUT ? dout[i] : dout[i] * dout[i];
+        return sum;
     case RULE_ATT_ROW_SUM_QUERIES:
         for (int r = 0; r < p->T; r++)
             sum += p->a[(size_t)r * S + (size_t)u] * p->da[(size_t)r * S + (size_t)u];
         return sum;
     case RULE_ATT_ROW_SUM_PLAIN:
-        for (int w = 0; w < p->S; w++) if (right_see(p, t, w)) sum += da[w];
+        for (int w = 0; w < p->columns; w++) if (right_see(p, t, w)) sum += da[w];
         return sum;
     case RULE_ATT_ROW_SUM_CHANNELS:
         for (int w = 0; w < p->S && w < p->HS; w++) sum += a[w] * da[w];
         return sum;
     default:
-        for (int w = 0; w < p->S; w++) {
+        for (int w = 0; w < p->columns; w++) {
             if (a[w] == 0) continue;
             sum += a[w] * da[w];
             count++;
@@ -280,23 +322,22 @@ static bool reaches(const problem *p, int t, int u)
 static void without_maximum(const problem *p, double *a, const double *s, int t)
 {
     double max = -(double)INFINITY;
-    for (int u = 0; u < p->S; u++) if (sees(p, t, u) && s[u] > max) max = s[u];
-    for (int u = 0; u < p->S; u++) if (a[u] != 0) a[u] *= exp_held(p, max);
+    for (int u = 0; u < p->columns; u++) if (sees(p, t, u) && s[u] > max) max = s[u];
+    for (int u = 0; u < p->columns; u++) if (a[u] != 0) a[u] *= exp_held(p, max);
 }
 
 /* ds[t,u]; after the softmax a masked cell has weight but no gradient. */
-static double score_gradient(const problem *p, double *full, int b, int h, int t, int u)
+static double score_gradient(const problem *p, const double *full, const double *dout, int t, int u)
 {
-    const size_t e = (size_t)t * (size_t)p->S + (size_t)u;
+    const size_t e = (size_t)t * (size_t)p->columns + (size_t)u;
     if (p->rule == RULE_ATT_NO_SOFTMAX_BACKWARD) return right_see(p, t, u) ? p->da[e] : 0;
     if (p->rule == RULE_ATT_MASK_AFTER && full) {
         double row = 0;
-        for (int w = 0; w < p->S; w++)
-            row += p->a[(size_t)t * (size_t)p->S + (size_t)w] * p->da[(size_t)t * (size_t)p->S + (size_t)w];
+        for (int w = 0; w < p->columns; w++)
+            row += p->a[(size_t)t * (size_t)p->columns + (size_t)w] * p->da[(size_t)t * (size_t)p->columns + (size_t)w];
         return full[u] * ((right_see(p, t, u) ? p->da[e] : 0) - row);
     }
-    (void)b, (void)h;
-    return p->a[e] * (p->da[e] - row_sum(p, t, u));
+    return p->a[e] * (p->da[e] - row_sum(p, dout, t, u));
 }
 
 /* The factors of ds in dq[t] and dk[u]; NULL where there is none. */
@@ -318,7 +359,7 @@ static const double *dk_reads(const problem *p, int b, int h, int t, int u)
 
 static double value_weight(const problem *p, double ds, int b, int h, int t, int u)
 {
-    const double a = p->a[(size_t)t * (size_t)p->S + (size_t)u];
+    const double a = p->a[(size_t)t * (size_t)p->columns + (size_t)u];
     const double s = dot(p->q + query(p, b, t, h), p->k + key(p, b, u, h), p->HS);
     switch (p->rule) {
     case RULE_ATT_DV_SCORES: return right_see(p, t, u) ? s : 0;
@@ -328,6 +369,8 @@ static double value_weight(const problem *p, double ds, int b, int h, int t, int
     }
 }
 
+static void put(double *to, double value, bool assign) { *to = assign ? value : *to + value; }
+
 static void backward_cell(const problem *p, double *dq, double *dk, double *dv, const double *g,
                           double ds, int b, int h, int t, int u)
 {
@@ -336,37 +379,52 @@ static void backward_cell(const problem *p, double *dq, double *dk, double *dv, 
     const double to_q = ds * gradient_scale(p, true), to_k = ds * gradient_scale(p, false);
     const bool reached = reaches(p, t, u);
     for (int i = 0; i < p->HS; i++) {
-        if (weight != 0) dv[i] += weight * g[i];
-        if (reached && kq) dq[i] += to_q * kq[i];
-        if (reached && qk) dk[i] += to_k * qk[i];
+        if (weight != 0) put(&dv[i], weight * g[i], p->rule == RULE_ATT_ASSIGN_DV);
+        if (reached && kq) put(&dq[i], to_q * kq[i], p->rule == RULE_ATT_ASSIGN_DQ);
+        if (reached && qk) put(&dk[i], to_k * qk[i], p->rule == RULE_ATT_ASSIGN_DK);
+    }
+}
+
+/* sum_u a[t,u] da[t,u] with the right a: of row t, into r[t]. */
+static void right_row_sums(const problem *p, double *r, double *s, int b, int h)
+{
+    problem right = *p;
+    right.rule = RULE_SCALE;            /* none of attention's */
+    for (int t = 0; t < p->T; t++) {
+        double *a = s + p->columns;
+        att_row(&right, a, s, b, h, t);
+        r[t] = 0;
+        for (int u = 0; u < p->S; u++)
+            if (a[u] != 0) r[t] += a[u] * p->da[(size_t)t * (size_t)p->columns + (size_t)u];
     }
 }
 
 static void backward_head(const problem *p, const graph *g, const graph_node *n, double *dx,
                           const double *dout, double *s, int b, int h)
 {
-    const size_t S = (size_t)p->S;
+    const size_t S = (size_t)p->columns;
     double *dq = dx + g->tensor[n->in[0]].at, *dk = dx + g->tensor[n->in[1]].at;
     double *dv = dx + g->tensor[n->in[2]].at;
     for (int t = 0; t < p->T; t++) {
         att_row(p, p->a + (size_t)t * S, s, b, h, t);
         if (p->rule == RULE_ATT_LSE_NO_MAX) without_maximum(p, p->a + (size_t)t * S, s, t);
-        for (int u = 0; u < p->S; u++)
+        for (int u = 0; u < p->columns; u++)
             p->da[(size_t)t * S + (size_t)u] =
                 dot(dout + query(p, b, t, h),
                     (p->rule == RULE_ATT_DA_READS_K ? p->k : p->v) + key(p, b, u, h), p->HS);
     }
+    if (p->number == 1 && takes_right_sum(p->rule)) right_row_sums(p, p->sums, s, b, h);
     for (int t = 0; t < p->T; t++) {
         const bool after = p->rule == RULE_ATT_MASK_AFTER;
         if (after) {                        /* s: softmax over all keys */
             static const bool everywhere = true;
             double *scores = s + S;
-            for (int u = 0; u < p->S; u++)
+            for (int u = 0; u < p->columns; u++)
                 scores[u] = dot(p->q + query(p, b, t, h), p->k + key(p, b, u, h), p->HS) / p->root;
             softmax_row(p, s, scores, &everywhere, t);
         }
-        for (int u = 0; u < p->S; u++) {
-            const double ds = score_gradient(p, after ? s : NULL, b, h, t, u);
+        for (int u = 0; u < p->columns; u++) {
+            const double ds = score_gradient(p, after ? s : NULL, dout + query(p, b, t, h), t, u);
             backward_cell(p, dq + query(p, b, t, h), dk + key(p, b, u, h), dv + key(p, b, u, h),
                           dout + query(p, b, t, h), ds, b, h, t, u);
         }
@@ -376,10 +434,18 @@ static void backward_head(const problem *p, const graph *g, const graph_node *n,
 void fault_attention_backward(const fault *f, const graph *g, const graph_node *n, double *dx,
                               const double *x, const int *ints, const fault_work *w)
 {
-    const problem p = problem_of(f, g, n, x, ints, w);
-    /* Two rows of S: the second block's place of the scores. */
-    double *s = w->scratch + g->reals;
-    for (int b = 0; b < p.B; b++)
-        for (int h = 0; h < p.NH; h++)
-            backward_head(&p, g, n, dx, dx + g->tensor[n->out].at, s, b, h);
+    problem p = problem_of(f, g, n, x, ints, w);
+    const bool assigns = f->rule >= RULE_ATT_ASSIGN_DQ && f->rule <= RULE_ATT_ASSIGN_DV;
+    const int own = assigns && f->number == 1 ? n->in[f->rule - RULE_ATT_ASSIGN_DQ] : -1;
+    /* Behind the block's place of all tensors: rows of S, sums of T. */
+    double *s = w->scratch + g->reals, *before = s + 3 * (size_t)(n->S + 1) + (size_t)n->T;
+    p.sums = s + 3 * (size_t)(n->S + 1);
+    p.dout = dx + g->tensor[n->out].at;
+    if (own >= 0) {             /* assigned in a buffer of the kernel's own, which is added */
+        memcpy(before, dx + g->tensor[own].at, g->tensor[own].count * sizeof *before);
+        memset(dx + g->tensor[own].at, 0, g->tensor[own].count * sizeof *before);
+    }
+    for (p.b = 0; p.b < p.B; p.b++)
+        for (int h = 0; h < p.NH; h++) backward_head(&p, g, n, dx, p.dout, s, p.b, h);
+    for (size_t i = 0; own >= 0 && i < g->tensor[own].count; i++) dx[g->tensor[own].at + i] += before[i];
 }

@@ -36,14 +36,25 @@ static void soft_forward(const fault *f, double *p, const double *x, int N, int 
         double max = -(double)INFINITY, sum = 0;
         for (size_t v = 0; v < length; v++) max = fmax(max, x[n * next + v * step]);
         if (f->rule == RULE_SOFT_NO_MAX) max = 0;
+        if (f->rule == RULE_SOFT_NO_RESCALE) {          /* tiles of `number`, running maximum */
+            double running = -(double)INFINITY;
+            for (size_t first = 0; first < length; first += (size_t)f->number) {
+                const size_t end = first + (size_t)f->number < length ? first + (size_t)f->number : length;
+                for (size_t v = first; v < end; v++) running = fmax(running, x[n * next + v * step]);
+                for (size_t v = first; v < end; v++) sum += exp(x[n * next + v * step] - running);
+            }
+            for (size_t v = 0; v < length; v++)
+                p[n * next + v * step] = exp(x[n * next + v * step] - max) / sum;
+            continue;
+        }
         for (size_t v = 0; v < length; v++)
             sum = held(w, sum + (p[n * next + v * step] = held(w, exp(x[n * next + v * step] - max))));
         for (size_t v = 0; v < length; v++) p[n * next + v * step] /= sum;
     }
 }
 
-static void soft_backward(const fault *f, double *dx, const double *dp, const double *p, int N,
-                          int V)
+static void soft_backward(const fault *f, double *dx, const double *dp, const double *p,
+                          const double *x, int N, int V)
 {
     for (int n = 0; n < N; n++)
     for (int v = 0; v < V; v++) {
@@ -54,6 +65,12 @@ static void soft_backward(const fault *f, double *dx, const double *dp, const do
             row += f->rule == RULE_SOFT_ROW_SUM_PLAIN ? dp[o] : p[o] * dp[o];
         }
         if (f->rule == RULE_SOFT_ROW_SUM_MEAN) row /= V;
+        if (f->rule == RULE_SOFT_ROW_SUM_UNSCALED) {
+            double max = -(double)INFINITY, sum = 0;
+            for (int u = 0; u < V; u++) max = fmax(max, x[(size_t)n * (size_t)V + (size_t)u]);
+            for (int u = 0; u < V; u++) sum += exp(x[(size_t)n * (size_t)V + (size_t)u] - max);
+            row *= sum;
+        }
         if (f->rule == RULE_SOFT_NO_ROW_SUM) row = 0;
         if (f->rule == RULE_SOFT_DIAGONAL) row = p[e] * dp[e];      /* p (1 - p) dp */
         if (f->rule == RULE_SOFT_ROW_SUM_COLUMNS) {
@@ -76,6 +93,7 @@ static double ln_rstd(const fault *f, double var_sum, int C)
     case RULE_LN_NO_EPS:      return 1 / sqrt(var);
     case RULE_LN_EPS_OUTSIDE: return 1 / (sqrt(var) + EPS);
     case RULE_LN_EPS:         return 1 / sqrt(var + f->value);
+    case RULE_LN_VARIANCE_SUM: return 1 / sqrt(var_sum + EPS);
     case RULE_LN_UNBIASED:    return 1 / sqrt(var_sum / (C - 1) + EPS);
     default:                  return 1 / sqrt(var + EPS);
     }
@@ -113,9 +131,11 @@ static void ln_backward_row(const fault *f, double *dx, double *dw, double *db, 
     ln_statistics(f, x, C, &mean, &rstd);
     for (int i = 0; i < C; i++) {
         const double dxhat = plain ? dy[i] : w[i] * dy[i];
-        avg      += f->rule == RULE_LN_MEAN_SUM ? dxhat : dxhat / C;
-        avg_xhat += dxhat * (x[i] - mean) * rstd / (f->rule == RULE_LN_VAR_SUM ? 1 : C);
+        avg      += f->rule == RULE_LN_MEAN_SUM || f->rule == RULE_LN_SUMS ? dxhat : dxhat / C;
+        avg_xhat += dxhat * (x[i] - mean) * rstd / (f->rule == RULE_LN_VAR_SUM || f->rule == RULE_LN_SUMS ? 1 : C);
     }
+    if (f->rule == RULE_LN_MEAN_SIGN) avg = -avg;
+    if (f->rule == RULE_LN_VAR_SIGN) avg_xhat = -avg_xhat;
     if (f->rule == RULE_LN_NO_MEAN || f->rule == RULE_LN_NO_MEAN_NO_VAR
         || f->rule == RULE_LN_NOT_CENTRED) avg = 0;
     if (f->rule == RULE_LN_NO_VAR || f->rule == RULE_LN_NO_MEAN_NO_VAR) avg_xhat = 0;
@@ -146,7 +166,7 @@ static double gelu_derivative(const fault *f, double x)
     const double k1 = f->rule == RULE_GELU_K1 ? f->value : K1;
     const double th = tanh(k0 * (x + k1 * x * x * x));
     const double three = f->rule == RULE_GELU_NO_THREE ? 1 : 3;
-    const double dz = f->rule == RULE_GELU_NO_DZ ? 1 : k0 * (1 + three * k1 * x * x);
+    const double dz = f->rule == RULE_GELU_NO_DZ ? 1 : f->rule == RULE_GELU_NO_TWO ? k0 * (1 + 3 * k1 * x * x) / 2 : k0 * (1 + three * k1 * x * x);
     if (f->rule == RULE_GELU_ERF)               /* Phi(x) + x phi(x) */
         return (1 + erf(x * sqrt(0.5))) / 2 + x * exp(-x * x / 2) * K0 / 2;
     if (f->rule == RULE_GELU_SIGMOID) {
@@ -154,7 +174,8 @@ static double gelu_derivative(const fault *f, double x)
         return s + 1.702 * x * s * (1 - s);
     }
     if (f->rule == RULE_GELU_NO_SECOND) return (1 + th) / 2;
-    return (1 + th + (f->rule == RULE_GELU_NO_X ? 1 : x) * (1 - th * th) * dz) / 2;
+    const double square = f->rule == RULE_GELU_NOT_SQUARED ? th : th * th;
+    return (1 + th + (f->rule == RULE_GELU_NO_X ? 1 : x) * (1 - square) * dz) / 2;
 }
 
 /* ---- linear ------------------------------------------------------------------------- */
@@ -205,7 +226,7 @@ static void linear_backward(const fault *f, const graph *g, const graph_node *n,
 
 /* ---- cross-entropy ---------------------------------------------------------------- */
 
-/* The class whose logit is taken: -1 for none, the row has no loss. */
+/* The class whose logit is taken; V: none of them; -1: the row has no loss. */
 static int ce_target(const fault *f, const int *target, int n, int N, int V)
 {
     const int y = target[n];
@@ -213,9 +234,12 @@ static int ce_target(const fault *f, const int *target, int n, int N, int V)
         if (f->rule == RULE_CE_IGNORED_CLASS_0) return 0;
         return f->rule == RULE_CE_IGNORED_LAST_CLASS ? V - 1 : -1;
     }
-    if (f->rule == RULE_CE_TARGET_NEXT) return n + 1 < N && target[n + 1] >= 0 ? target[n + 1] : y;
-    if (f->rule == RULE_CE_TARGET_PREVIOUS) return n > 0 && target[n - 1] >= 0 ? target[n - 1] : y;
-    return y;
+    const bool next = f->rule == RULE_CE_TARGET_NEXT && n + 1 < N;
+    const bool previous = f->rule == RULE_CE_TARGET_PREVIOUS && n > 0;
+    if (!next && !previous) return y;
+    const int other = target[next ? n + 1 : n - 1];
+    /* That one ignored: the row keeps its own, has none (V), or is ignored. */
+    return other >= 0 ? other : f->number == 0 ? y : f->number == 1 ? V : -1;
 }
 
 /* Whether the one-hot is subtracted in this row of a sequence of T. */
@@ -256,7 +280,7 @@ static void ce_forward(const fault *f, double *loss, double *lse, const double *
         const int y = ce_target(f, target, r, n->N, n->V);
         lse[r] = ce_lse(f, row, temperature, n->V, w);
         loss[r] = 0;
-        if (y >= 0) loss[r] = lse[r] - row[y] / temperature;
+        if (y >= 0) loss[r] = lse[r] - (y < n->V ? row[y] / temperature : 0);
         else if (f->rule == RULE_CE_IGNORED) loss[r] = lse[r];
     }
 }
@@ -347,9 +371,9 @@ void fault_node_backward(const fault *f, const graph *g, const graph_node *n, do
     case GRAPH_SOFTMAX: {
         double *p = w->scratch;
         memcpy(p, x + out->at, out->count * sizeof *p);
-        if (f->rule == RULE_SOFT_NO_MAX || f->rule == RULE_SOFT_COLUMNS)
+        if (f->rule == RULE_SOFT_NO_MAX || f->rule == RULE_SOFT_COLUMNS || f->rule == RULE_SOFT_NO_RESCALE)
             soft_forward(f, p, given(g, n, x, 0), n->N, n->V, w);
-        soft_backward(f, in(g, n, dx, 0), dout, p, n->N, n->V);
+        soft_backward(f, in(g, n, dx, 0), dout, p, given(g, n, x, 0), n->N, n->V);
         break;
     }
     case GRAPH_LAYERNORM:

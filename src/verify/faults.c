@@ -67,6 +67,7 @@ static bool kept(const fault *f, size_t at, size_t length)
     case KEEP_LAST:      return at + 1 == length;
     case KEEP_TILES:     return at < length / tile * tile;
     case KEEP_ONE_TILE:  return at < tile;
+    case KEEP_LAST_TILE: return at >= (length - 1) / tile * tile;
     default:             return true;
     }
 }
@@ -96,6 +97,19 @@ static void move_swap(double *out, const double *in, const graph_tensor *t, cons
     }
 }
 
+/* The index that takes its place, `length` for none. */
+static size_t taken(fault_move m, size_t at, size_t length)
+{
+    switch (m) {
+    case MOVE_REVERSE:        return length - 1 - at;
+    case MOVE_NEXT: case MOVE_NEXT_HELD:         return at + 1;
+    case MOVE_PREVIOUS: case MOVE_PREVIOUS_HELD: return at ? at - 1 : length;
+    case MOVE_NEXT_ROUND:     return (at + 1) % length;
+    case MOVE_PREVIOUS_ROUND: return (at + length - 1) % length;
+    default:                  return 0;
+    }
+}
+
 void fault_move_elements(double *out, const double *in, const graph_tensor *t, const fault *f)
 {
     size_t length, inner;
@@ -105,17 +119,26 @@ void fault_move_elements(double *out, const double *in, const graph_tensor *t, c
     }
     fault_axis(t, f->axis, &length, &inner);
     for (size_t e = 0; e < t->count; e++) {
-        const size_t at = e / inner % length;
-        size_t from = at;
-        switch (f->move) {
-        case MOVE_REVERSE:        from = length - 1 - at; break;
-        case MOVE_NEXT:           from = at + 1; break;
-        case MOVE_PREVIOUS:       from = at ? at - 1 : length; break;
-        case MOVE_NEXT_ROUND:     from = (at + 1) % length; break;
-        case MOVE_PREVIOUS_ROUND: from = (at + length - 1) % length; break;
-        default:                  from = 0; break;
-        }
-        out[e] = from < length ? in[e - at * inner + from * inner] : 0;
+        const size_t at = e / inner % length, from = taken(f->move, at, length);
+        const bool end = f->move == MOVE_NEXT_HELD ? at == 0 : f->move == MOVE_PREVIOUS_HELD && at + 1 == length;
+        out[e] = (from < length ? in[e - at * inner + from * inner] : 0) + (end ? in[e] : 0);
+    }
+}
+
+void fault_move_back(double *out, const double *in, const graph_tensor *t, const fault *f)
+{
+    size_t length, inner;
+    if (f->move == MOVE_SWAP || f->move == MOVE_SWAP_BACK) {
+        fault other = *f;
+        other.move = f->move == MOVE_SWAP ? MOVE_SWAP_BACK : MOVE_SWAP;
+        move_swap(out, in, t, &other);
+        return;
+    }
+    fault_axis(t, f->axis, &length, &inner);
+    memset(out, 0, t->count * sizeof *out);
+    for (size_t e = 0; e < t->count; e++) {
+        const size_t at = e / inner % length, from = taken(f->move, at, length);
+        if (from < length) out[e - at * inner + from * inner] += in[e];
     }
 }
 
@@ -134,28 +157,34 @@ static bool changes(const fault *f, const graph_tensor *t, bool keeps)
     return left > 0 && left < length;
 }
 
+static bool real_slot(const graph *g, const graph_node *n, int slot)
+{
+    return slot < GRAPH_INS && n->in[slot] >= 0 && g->tensor[n->in[slot]].role < GRAPH_INTEGERS;
+}
+
 bool fault_fits(const fault *f, const graph *g, const graph_node *n)
 {
-    const bool of_slot = f->rule < RULE_OUT_MOVED;
-    if (f->rule >= RULE_FIRST_OF_NODES) return fault_table(f->rule)->node == n->kind;
-    if (of_slot && (n->in[f->slot] < 0 || g->tensor[n->in[f->slot]].role >= GRAPH_INTEGERS))
-        return false;
-    const graph_tensor *in = of_slot ? &g->tensor[n->in[f->slot]] : NULL;
     const graph_tensor *out = &g->tensor[n->out];
-    switch (f->rule) {
-    case RULE_KEEP:       return changes(f, in, true);
-    case RULE_MOVE:
-    case RULE_READ_MOVED: return changes(f, in, false);
-    case RULE_KEEP_ROWS:
-    case RULE_OUT_KEEP:   return changes(f, out, true);
-    case RULE_MOVE_ROWS:
-    case RULE_OUT_MOVED:  return changes(f, out, false);
-    case RULE_EXCHANGE:
-        return f->number > f->slot && n->in[f->number] >= 0
-               && g->tensor[n->in[f->number]].role < GRAPH_INTEGERS
-               && g->tensor[n->in[f->number]].count == in->count && n->in[f->number] != n->in[f->slot];
-    default:              return true;
+    const bool reads = f->rule == RULE_READ_MOVED || f->rule == RULE_READ_MOVED_TWO;
+    if (f->rule >= RULE_FIRST_OF_NODES) return fault_table(f->rule)->node == n->kind;
+    if (f->rule == RULE_OUT_KEEP) return changes(f, out, true);
+    if (f->rule == RULE_OUT_MOVED) return changes(f, out, false);
+    if (f->rule == RULE_OUT_SCALE) return true;
+    if (f->rule == RULE_EXCHANGE)
+        return f->number > f->slot && real_slot(g, n, f->slot) && real_slot(g, n, f->number)
+               && g->tensor[n->in[f->number]].count == g->tensor[n->in[f->slot]].count
+               && n->in[f->number] != n->in[f->slot];
+    const unsigned slots = f->rule == RULE_READ_MOVED_TWO ? 3u << f->slot : reads ? 1u << f->slot : f->slots;
+    for (int s = 0; s < GRAPH_INS; s++) {
+        if (!(slots >> s & 1)) continue;
+        if (!real_slot(g, n, s)) return false;
+        const graph_tensor *in = &g->tensor[n->in[s]];
+        if (f->rule == RULE_KEEP && !changes(f, in, true)) return false;
+        if ((f->rule == RULE_MOVE || reads) && !changes(f, in, false)) return false;
+        if (f->rule == RULE_KEEP_ROWS && !changes(f, out, true)) return false;
+        if (f->rule == RULE_MOVE_ROWS && !changes(f, out, false)) return false;
     }
+    return slots != 0;
 }
 
 /* ---- passes ------------------------------------------------------------------ */
@@ -181,26 +210,26 @@ static void add(double *to, const double *from, size_t n)
     for (size_t i = 0; i < n; i++) to[i] += from[i];
 }
 
-/* Adds the contributions in scratch to all inputs but `slot` and `other`. */
-static void add_others(const graph *g, const graph_node *n, double *dx, const fault_work *w,
-                       int slot, int other)
+/* Adds the contributions in scratch to the inputs in `slots`. */
+static void add_slots(const graph *g, const graph_node *n, double *dx, const fault_work *w,
+                      unsigned slots)
 {
     for (int s = 0; s < GRAPH_INS; s++) {
         const int t = n->in[s];
-        if (s == slot || s == other || t < 0 || g->tensor[t].role >= GRAPH_INTEGERS) continue;
+        if (!(slots >> s & 1) || t < 0 || g->tensor[t].role >= GRAPH_INTEGERS) continue;
         add(at(g, dx, t), at(g, w->scratch, t), g->tensor[t].count);
     }
 }
 
-/* The contribution to f->slot, in scratch, as the fault makes it; into dx. */
+/* The contribution to a slot, in scratch, as the fault makes it; into dx. */
 static void add_wrong(const fault *f, const graph *g, const graph_node *n, double *dx,
-                      const fault_work *w, double *spare)
+                      const fault_work *w, double *spare, int slot)
 {
-    const graph_tensor *t = &g->tensor[n->in[f->slot]];
+    const graph_tensor *t = &g->tensor[n->in[slot]];
     double *to = dx + t->at, *share = w->scratch + t->at;
+    if (f->rule == RULE_ASSIGN || f->assign) memset(to, 0, t->count * sizeof *to);
     switch (f->rule) {
     case RULE_SCALE:  for (size_t i = 0; i < t->count; i++) share[i] *= f->value; break;
-    case RULE_ASSIGN: memset(to, 0, t->count * sizeof *to); break;
     case RULE_ROUND:
         for (size_t i = 0; i < t->count; i++)
             share[i] = precision_round((precision)f->number, share[i]);
@@ -210,6 +239,26 @@ static void add_wrong(const fault *f, const graph *g, const graph_node *n, doubl
     default:          break;
     }
     add(to, share, t->count);
+}
+
+/* From a block in which one input lies elsewhere, or two. */
+static void backward_reads(const fault *f, const graph *g, const graph_node *n, double *dx,
+                           const double *x, const int *ints, const fault_work *w)
+{
+    double *block = w->scratch + g->reals;
+    const int last = f->slot + (f->rule == RULE_READ_MOVED_TWO);
+    memcpy(block, x, g->reals * sizeof *x);
+    for (int s = f->slot; s <= last; s++) {
+        const graph_tensor *t = &g->tensor[n->in[s]];
+        fault_move_elements(block + t->at, x + t->at, t, f);
+    }
+    contributions(g, n, dx + g->tensor[n->out].at, block, ints, w);
+    for (int s = f->slot; s <= last && f->back; s++) {
+        const graph_tensor *t = &g->tensor[n->in[s]];
+        fault_move_back(block, w->scratch + t->at, t, f);
+        memcpy(w->scratch + t->at, block, t->count * sizeof *block);
+    }
+    add_slots(g, n, dx, w, ~0u);
 }
 
 void fault_backward(const fault *f, const graph *g, const graph_node *n, double *dx,
@@ -226,31 +275,27 @@ void fault_backward(const fault *f, const graph *g, const graph_node *n, double 
         graph_node_backward_f64(g, n, dx, x, ints);
         return;
     }
-    if (f->rule == RULE_READ_MOVED) {
-        /* All contributions from a block in which one input lies elsewhere. */
-        const graph_tensor *t = &g->tensor[n->in[f->slot]];
-        memcpy(spare, x, g->reals * sizeof *x);
-        fault_move_elements(spare + t->at, x + t->at, t, f);
-        contributions(g, n, dout, spare, ints, w);
-        add_others(g, n, dx, w, -1, -1);
+    if (f->rule == RULE_READ_MOVED || f->rule == RULE_READ_MOVED_TWO) {
+        backward_reads(f, g, n, dx, x, ints, w);
         return;
     }
     contributions(g, n, dout, x, ints, w);
     if (f->rule == RULE_EXCHANGE) {
-        add_others(g, n, dx, w, f->slot, f->number);
+        add_slots(g, n, dx, w, ~(1u << f->slot | 1u << f->number));
         const int a = n->in[f->slot], b = n->in[f->number];
         add(at(g, dx, a), at(g, w->scratch, b), g->tensor[a].count);
         add(at(g, dx, b), at(g, w->scratch, a), g->tensor[a].count);
         return;
     }
-    add_others(g, n, dx, w, f->slot, -1);
+    add_slots(g, n, dx, w, ~f->slots);
     if (f->rule == RULE_KEEP_ROWS || f->rule == RULE_MOVE_ROWS) {
         const graph_tensor *out = &g->tensor[n->out];
         if (f->rule == RULE_KEEP_ROWS) fault_keep_elements(spare, dout, out, f);
         else fault_move_elements(spare, dout, out, f);
         contributions(g, n, spare, x, ints, w);
     }
-    add_wrong(f, g, n, dx, w, spare);
+    for (int s = 0; s < GRAPH_INS; s++)
+        if (f->slots >> s & 1) add_wrong(f, g, n, dx, w, spare, s);
 }
 
 void fault_forward(const fault *f, const graph *g, const graph_node *n, double *x,
@@ -263,13 +308,19 @@ void fault_forward(const fault *f, const graph *g, const graph_node *n, double *
         else fault_node_forward(f, g, n, x, ints, w);
         return;
     }
-    if (f->rule == RULE_READ_MOVED) {
-        const graph_tensor *in = &g->tensor[n->in[f->slot]];
-        memcpy(spare, x + in->at, in->count * sizeof *x);
-        fault_move_elements(x + in->at, spare, in, f);
-        memcpy(w->scratch + g->reals, spare, in->count * sizeof *x);
-        graph_node_forward_f64(g, n, x, ints);
-        memcpy(x + in->at, w->scratch + g->reals, in->count * sizeof *x);
+    if (f->rule == RULE_READ_MOVED || f->rule == RULE_READ_MOVED_TWO) {
+        double *block = w->scratch + g->reals;
+        memcpy(block, x, g->reals * sizeof *x);
+        for (int slot = f->slot; slot <= f->slot + (f->rule == RULE_READ_MOVED_TWO); slot++) {
+            const graph_tensor *in = &g->tensor[n->in[slot]];
+            fault_move_elements(block + in->at, x + in->at, in, f);
+        }
+        graph_node_forward_f64(g, n, block, ints);
+        memcpy(out, block + t->at, t->count * sizeof *out);
+        for (int i = 0; i < GRAPH_STAGES; i++) {
+            const graph_tensor *stage = n->stage[i] < 0 ? NULL : &g->tensor[n->stage[i]];
+            if (stage) memcpy(x + stage->at, block + stage->at, stage->count * sizeof *x);
+        }
         return;
     }
     graph_node_forward_f64(g, n, x, ints);

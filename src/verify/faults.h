@@ -32,7 +32,10 @@
     X(IGNORED_TARGET, ignored_target) X(TEMPERATURE, temperature) X(GELU_FORM, gelu_form) \
     X(ROUNDED, rounded) X(ONE_ENTRY, one_entry) X(ZERO, zero) X(SWAPPED, swapped) \
     X(SOFTMAX_UNSTABLE, softmax_unstable) X(NONDETERMINISTIC, nondeterministic) \
-    X(INPUT_WRITTEN, input_written) X(NOT_FINITE, not_finite) X(UNKNOWN, unknown)
+    X(INPUT_WRITTEN, input_written) X(NOT_FINITE, not_finite) \
+    X(SOFTMAX_ROW_SUM_WRONG, softmax_row_sum_wrong) X(MASK_NARROW, mask_narrow) \
+    X(WRONG_FACTOR, wrong_factor) X(BATCH_MIXED, batch_mixed) \
+    X(UPSTREAM_IGNORED, upstream_ignored) X(UNKNOWN, unknown)
 
 typedef enum fault_kind {
     FAULT_NONE,
@@ -51,11 +54,13 @@ enum {
     FAULT_IN_FORWARD  = 2,      /* forward alone; backward computes what it needs anew */
     FAULT_IN_SAVED    = 4,      /* forward; backward is right, but for the values that the
                                    wrong forward left */
-    FAULT_IN_BOTH     = 8
+    FAULT_IN_BOTH     = 8,
+    FAULT_IN_OUT      = 16      /* attention's output; backward is right but for the row sum,
+                                   which it makes of that output */
 };
 
 typedef enum fault_rule {
-    /* any node: its contribution to `slot` */
+    /* any node: its contributions to `slots` */
     RULE_SCALE,                 /* times `value` */
     RULE_ASSIGN,                /* assigned: what was there is lost */
     RULE_ROUND,                 /* rounded to precision `number` */
@@ -63,9 +68,11 @@ typedef enum fault_rule {
     RULE_KEEP_ROWS,             /* only from some rows of the output: likewise */
     RULE_MOVE,                  /* each element to another place: `move` of `axis` */
     RULE_MOVE_ROWS,             /* from other rows of the output */
-    RULE_EXCHANGE,              /* with that to slot `number` */
+    RULE_EXCHANGE,              /* that to `slot` with that to slot `number` */
     /* any node: what it reads and writes */
-    RULE_READ_MOVED,            /* reads input `slot` at other places */
+    RULE_READ_MOVED,            /* reads input `slot` at other places; `back`: and writes
+                                   its gradient there, too */
+    RULE_READ_MOVED_TWO,        /* so does the next input (keys and values) */
     RULE_OUT_MOVED,             /* forward: writes its output to other places */
     RULE_OUT_KEEP,              /* forward: writes some rows only, 0 elsewhere */
     RULE_OUT_SCALE,             /* forward: times `value` */
@@ -76,9 +83,12 @@ typedef enum fault_rule {
     RULE_ATT_SCALE_TWICE_DQ, RULE_ATT_SCALE_TWICE_DK, RULE_ATT_SCALE_TWICE_BOTH,
     RULE_ATT_SCALE_C_BOTH,
     RULE_ATT_NO_ROW_SUM, RULE_ATT_ROW_SUM_QUERIES, RULE_ATT_ROW_SUM_PLAIN,
-    RULE_ATT_ROW_SUM_MEAN, RULE_ATT_ROW_SUM_CHANNELS, RULE_ATT_NO_SOFTMAX_BACKWARD,
+    RULE_ATT_ROW_SUM_MEAN, RULE_ATT_ROW_SUM_CHANNELS, RULE_ATT_ROW_SUM_DOUT,
+    RULE_ATT_ROW_SUM_SQUARES, RULE_ATT_NO_SOFTMAX_BACKWARD, RULE_ATT_RESCORED,
+    RULE_ATT_RESCORED_LSE,
     RULE_ATT_ONE_MORE, RULE_ATT_ONE_FEWER, RULE_ATT_NO_MASK, RULE_ATT_NO_CAUSAL, RULE_ATT_CAUSAL_ONLY,
     RULE_ATT_TOP_LEFT, RULE_ATT_MASK_INVERTED, RULE_ATT_FIRST_KEY_LEAKS,
+    RULE_ATT_TILE_LEAK,
     RULE_ATT_MASK_AFTER, RULE_ATT_MASK_AFTER_RENORMED,
     RULE_ATT_MASK_MINUS, RULE_ATT_MASK_ADD, RULE_ATT_MASK_ZERO,
     RULE_ATT_EMPTY_NAN, RULE_ATT_EMPTY_MEAN, RULE_ATT_EMPTY_ALL,
@@ -86,15 +96,17 @@ typedef enum fault_rule {
     RULE_ATT_DQ_READS_Q, RULE_ATT_DK_READS_K, RULE_ATT_DQ_READS_OWN_Q, RULE_ATT_DK_READS_OWN_K,
     RULE_ATT_DQ_READS_V, RULE_ATT_DK_READS_V, RULE_ATT_DA_READS_K,
     RULE_ATT_KEY_TAIL, RULE_ATT_NO_MAX, RULE_ATT_NO_RESCALE, RULE_ATT_NO_RESCALE_SUM,
-    RULE_ATT_LSE_NO_MAX,
+    RULE_ATT_LSE_NO_MAX, RULE_ATT_MAX_FROM_ZERO,
+    RULE_ATT_ASSIGN_DQ, RULE_ATT_ASSIGN_DK, RULE_ATT_ASSIGN_DV, RULE_ATT_ROW_SUM_OF_OUT,
     RULE_SOFT_NO_ROW_SUM, RULE_SOFT_ROW_SUM_COLUMNS, RULE_SOFT_ROW_SUM_PLAIN,
-    RULE_SOFT_ROW_SUM_MEAN, RULE_SOFT_NO_MAX, RULE_SOFT_DIAGONAL, RULE_SOFT_COLUMNS,
+    RULE_SOFT_ROW_SUM_MEAN, RULE_SOFT_ROW_SUM_UNSCALED, RULE_SOFT_NO_MAX, RULE_SOFT_NO_RESCALE, RULE_SOFT_DIAGONAL, RULE_SOFT_COLUMNS,
     RULE_LN_NO_GAIN, RULE_LN_NO_GAIN_FORWARD, RULE_LN_NO_BIAS, RULE_LN_NO_EPS, RULE_LN_EPS_OUTSIDE, RULE_LN_EPS,
     RULE_LN_UNBIASED, RULE_LN_NO_MEAN, RULE_LN_NO_VAR, RULE_LN_NO_MEAN_NO_VAR,
-    RULE_LN_MEAN_SUM, RULE_LN_VAR_SUM, RULE_LN_NO_RSTD, RULE_LN_DW_NO_XHAT,
+    RULE_LN_MEAN_SIGN, RULE_LN_VAR_SIGN, RULE_LN_MEAN_SUM, RULE_LN_VAR_SUM, RULE_LN_SUMS,
+    RULE_LN_VARIANCE_SUM, RULE_LN_NO_RSTD, RULE_LN_DW_NO_XHAT,
     RULE_LN_DW_NO_RSTD, RULE_LN_NOT_CENTRED,
     RULE_GELU_ERF, RULE_GELU_SIGMOID, RULE_GELU_K0, RULE_GELU_K1, RULE_GELU_NO_SECOND,
-    RULE_GELU_NO_THREE, RULE_GELU_NO_DZ, RULE_GELU_NO_X,
+    RULE_GELU_NO_THREE, RULE_GELU_NO_DZ, RULE_GELU_NO_X, RULE_GELU_NOT_SQUARED, RULE_GELU_NO_TWO,
     RULE_LINEAR_W_MISREAD, RULE_LINEAR_DX_MISREAD, RULE_LINEAR_NO_BIAS,
     RULE_CE_NO_ONEHOT, RULE_CE_NO_ONEHOT_LAST, RULE_CE_NO_ONEHOT_LAST_POSITION,
     RULE_CE_NO_ONEHOT_FIRST, RULE_CE_ONEHOT_ONLY, RULE_CE_TEMPERATURE_LEFT,
@@ -111,6 +123,7 @@ typedef enum fault_keep {
     KEEP_NOT_LAST, KEEP_NOT_FIRST, KEEP_FIRST, KEEP_LAST,
     KEEP_TILES,                 /* whole tiles of `number` */
     KEEP_ONE_TILE,              /* the first `number` */
+    KEEP_LAST_TILE,             /* the last tile of `number`, whole or not */
     KEEP_COUNT
 } fault_keep;
 
@@ -118,6 +131,7 @@ typedef enum fault_keep {
 typedef enum fault_move {
     MOVE_REVERSE, MOVE_NEXT, MOVE_PREVIOUS,     /* a missing neighbour: 0 */
     MOVE_NEXT_ROUND, MOVE_PREVIOUS_ROUND,       /* round the end */
+    MOVE_NEXT_HELD, MOVE_PREVIOUS_HELD,         /* the end takes its own, too */
     MOVE_FIRST,                                 /* all take the first one's */
     MOVE_SWAP, MOVE_SWAP_BACK,                  /* written with this axis and the next exchanged */
     MOVE_COUNT
@@ -128,6 +142,9 @@ enum { FAULT_AXIS_ROWS = GRAPH_RANK };          /* all axes but the last, as one
 typedef struct fault {
     fault_rule rule;
     int    slot, axis, number;
+    unsigned slots;             /* bits */
+    bool   assign;              /* of RULE_KEEP_ROWS: what was there is lost */
+    bool   back;                /* of RULE_READ_MOVED */
     fault_keep keep;
     fault_move move;
     double value;
@@ -145,7 +162,7 @@ typedef struct fault_info {
 /* NULL below RULE_FIRST_OF_NODES. */
 const fault_info *fault_table(fault_rule rule);
 
-/* Two blocks of graph.reals numbers each, and the precision that is imitated where a sum
+/* Three blocks of graph.reals numbers each and 64 more, and the precision that is imitated where a sum
  * can overflow or underflow. */
 typedef struct fault_work {
     double *scratch;
@@ -176,6 +193,8 @@ void fault_node_backward(const fault *f, const graph *g, const graph_node *n, do
 
 /* out = the tensor's elements, kept or moved; `out` is not `in`. */
 void fault_keep_elements(double *out, const double *in, const graph_tensor *t, const fault *f);
+/* The adjoint of a move: adds each element where it was taken from. */
+void fault_move_back(double *out, const double *in, const graph_tensor *t, const fault *f);
 void fault_move_elements(double *out, const double *in, const graph_tensor *t, const fault *f);
 /* Length of an axis, and elements in front of the next index. */
 void fault_axis(const graph_tensor *t, int axis, size_t *length, size_t *inner);
