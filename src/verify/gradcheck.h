@@ -70,6 +70,8 @@ typedef struct gradcheck_grads {
 } gradcheck_grads;
 
 /* VT_BAD_INPUT where a token or target is outside the vocabulary. */
+VT_MUST_CHECK vt_status gradcheck_check_ids(const gradcheck_case *c, vt_error *err);
+/* Likewise. */
 VT_MUST_CHECK vt_status gradcheck_compute(gradcheck_grads *g, const gradcheck_case *c,
                                           uint64_t seed, vt_error *err);
 void gradcheck_free(gradcheck_grads *g);

@@ -169,6 +169,14 @@ done:
     return s;
 }
 
+vt_status gradcheck_check_ids(const gradcheck_case *c, vt_error *err)
+{
+    const size_t B = (size_t)c->B, T = (size_t)c->T;
+    if (T > INT_MAX / B) return fail(err, VT_TOO_LARGE, "%d x %d tokens: too many", c->B, c->T);
+    const vt_status s = gpt_check_ids(c->tokens, B, T, c->z->V, false, "tokens", err);
+    return s ? s : gpt_check_ids(c->targets, B, T, c->z->V, true, "targets", err);
+}
+
 vt_status gradcheck_compute(gradcheck_grads *g, const gradcheck_case *c, uint64_t seed,
                             vt_error *err)
 {
@@ -176,10 +184,7 @@ vt_status gradcheck_compute(gradcheck_grads *g, const gradcheck_case *c, uint64_
     rng r;
     vt_status s;
     *g = (gradcheck_grads){ .loss = 0 };
-    if (T > INT_MAX / B) return fail(err, VT_TOO_LARGE, "%d x %d tokens: too many", c->B, c->T);
-    if ((s = gpt_check_ids(c->tokens, B, T, c->z->V, false, "tokens", err)) ||
-        (s = gpt_check_ids(c->targets, B, T, c->z->V, true, "targets", err)))
-        return s;
+    if ((s = gradcheck_check_ids(c, err))) return s;
     double *losses = malloc(B * T * sizeof *losses);
     g->weight = malloc(B * T * sizeof *g->weight);
     g->hand = calloc(count, sizeof *g->hand);
