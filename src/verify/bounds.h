@@ -50,4 +50,11 @@ void bounds_forward(const graph *g, const double *x, const int *ints, double u, 
 void bounds_backward(const graph *g, const double *dx, const double *x, const int *ints,
                      const double *start, double u, double tiny, const double *ex, double *edx);
 
+/* The same of each node alone: as if all that it reads, but its own stages, were exact. */
+void bounds_alone_forward(const graph *g, const double *x, const int *ints, double u, double tiny,
+                          double *ex);
+void bounds_alone_backward(const graph *g, const double *dx, const double *x, const int *ints,
+                           const double *start, double u, double tiny, const double *ex,
+                           double *edx);
+
 #endif

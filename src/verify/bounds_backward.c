@@ -2,7 +2,9 @@
  *
  * A gradient is a sum of terms from all nodes that read the tensor, and of what it held
  * before: n terms in any order, so each of them costs gamma_n of its size beside its own
- * error.  A type narrower than float is rounded to once for each node.
+ * error.  In a type narrower than float what one node adds is kept, and added to what was
+ * there.  Where several nodes add, the sums between them are not known, but by the size of
+ * their terms.
  *
  * edx at a stage is work space: at att the errors of the probabilities that the backward
  * pass uses, at scores those of da, then of ds.
@@ -36,14 +38,27 @@ static double terms_of(const graph_node *n, int input)
     }
 }
 
-/* What adding up costs a term of an input's gradient, relative to its size. */
+/* What adding up costs a term of a tensor's gradient, relative to its size. */
 static double adding(const pass *p, int tensor)
 {
-    double terms = 1, nodes = 1;                /* `start` */
+    double terms = 1, nodes = 0;                /* `start` */
     for (int i = 0; i < p->g->nnodes; i++)
         for (int k = 0; k < GRAPH_INS; k++)
             if (p->g->node[i].in[k] == tensor) terms += terms_of(&p->g->node[i], k), nodes++;
-    return gamma_of(terms, p->r.a) + gamma_of(nodes, p->r.u - p->r.a);
+    return gamma_of(terms, p->r.a) + (p->r.u > p->r.a && nodes > 1 ? gamma_of(2 * nodes, p->r.u) : 0);
+}
+
+/* All terms have come: what was there (exactly that, where none came); kept. */
+static void finish(const pass *p, int tensor, const double *start)
+{
+    const graph_tensor *t = &p->g->tensor[tensor];
+    const double cost = start ? adding(p, tensor) : 0;
+    for (size_t k = t->at; k < t->at + t->count; k++) {
+        if (!(p->edx[k] > 0)) continue;
+        if (start) p->edx[k] += cost * fabs(start[k]);
+        const num all = { fabs(p->dx[k]) + (start ? fabs(start[k]) : 0), p->edx[k] };
+        p->edx[k] = num_kept(all, 2, &p->r).e;
+    }
 }
 
 /* An input's gradient: where it lies, what adding costs. */
@@ -122,7 +137,7 @@ static void layernorm_row(const pass *p, const graph_node *n, size_t row, const 
         const num last = num_rounded(num_mul(xhat, avg_xhat), 1, &p->r);
         const double sizes = num_size(dxhat) + num_size(avg) + num_size(last);
         const num inner = { dxhat.v - avg.v - last.v,
-                            dxhat.e + avg.e + last.e + gamma_of(3, p->r.u) * sizes };
+                            dxhat.e + avg.e + last.e + gamma_of(3, p->r.a) * sizes };
         add(p, &to[0], row * C + i, num_mul(rstd, inner), 2);
         add(p, &to[1], i, num_mul(dy, xhat), 1);
         add(p, &to[2], i, dy, 0);
@@ -191,8 +206,9 @@ static void attention_row(const pass *p, const query *q, const target to[3])
         if (!query_sees(q, u)) continue;
         const size_t a = q->att + (size_t)u, key = (size_t)u * q->stride;
         const num weight = { p->x[a], p->edx[a] };
-        const num apart = { p->dx[a] - D.v, p->edx[q->scores + (size_t)u] + D.e };
-        num ds = num_rounded(num_mul(weight, num_rounded(apart, 1, &p->r)), 1, &p->r);
+        const num da = num_kept((num){ p->dx[a], p->edx[q->scores + (size_t)u] }, 1, &p->r);
+        const num apart = num_rounded((num){ da.v - D.v, da.e + D.e }, 1, &p->r);
+        num ds = num_kept(num_rounded(num_mul(weight, apart), 1, &p->r), 2, &p->r);
         ds.v /= root, ds.e /= root;
         p->edx[q->scores + (size_t)u] = ds.e;
         for (size_t i = 0; i < HS; i++) {
@@ -295,13 +311,24 @@ void bounds_backward(const graph *g, const double *dx, const double *x, const in
     const pass p = { .g = g, .x = x, .dx = dx, .ints = ints, .ex = ex, .edx = edx,
                      .r = rounding_of(u, tiny) };
     for (size_t i = 0; i < g->reals; i++) edx[i] = 0;
-    for (int i = g->nnodes; i-- > 0;) node(&p, &g->node[i]);
-    /* Where no term came, what was there stays: exactly. */
-    for (int i = 0; start && i < g->ntensors; i++) {
-        const graph_tensor *t = &g->tensor[i];
-        if (t->role != GRAPH_INPUT) continue;
-        const double cost = adding(&p, i);
-        for (size_t k = t->at; k < t->at + t->count; k++)
-            if (edx[k] > 0) edx[k] += cost * fabs(start[k]);
+    for (int i = g->nnodes; i-- > 0;) {
+        finish(&p, g->node[i].out, NULL);
+        node(&p, &g->node[i]);
     }
+    for (int i = 0; i < g->ntensors; i++)
+        if (g->tensor[i].role == GRAPH_INPUT) finish(&p, i, start);
+}
+
+/* From the first node: its output's gradient has no errors yet. */
+void bounds_alone_backward(const graph *g, const double *dx, const double *x, const int *ints,
+                           const double *start, double u, double tiny, const double *ex,
+                           double *edx)
+{
+    const pass p = { .g = g, .x = x, .dx = dx, .ints = ints, .ex = ex, .edx = edx,
+                     .r = rounding_of(u, tiny) };
+    for (size_t i = 0; i < g->reals; i++) edx[i] = 0;
+    for (int i = 0; i < g->nnodes; i++) node(&p, &g->node[i]);
+    for (int i = 0; i < g->nnodes; i++) finish(&p, g->node[i].out, NULL);
+    for (int i = 0; i < g->ntensors; i++)
+        if (g->tensor[i].role == GRAPH_INPUT) finish(&p, i, start);
 }

@@ -25,7 +25,7 @@ static void linear(const pass *p, const graph_node *n)
         if (bias != SIZE_MAX) sum_add(&y, at(p, bias + o));
         for (size_t i = 0; i < C; i++)
             sum_add(&y, num_mul(at(p, x + r * C + i), at(p, w + i * OC + o)));
-        p->ex[out + r * OC + o] = sum_total(&y, 1, &p->r).e;
+        p->ex[out + r * OC + o] = num_kept(sum_total(&y, 1, &p->r), 1, &p->r).e;
     }
 }
 
@@ -66,8 +66,8 @@ static void layernorm_row(const pass *p, const graph_node *n, size_t row)
     for (size_t i = 0; i < C; i++) {
         const num xhat = bounds_xhat(at(p, x + i), mean, at(p, rstd_at), n->C, &p->r);
         const num scaled = num_rounded(num_mul(xhat, at(p, w + i)), 1, &p->r), shift = at(p, b + i);
-        const num y = { p->x[out + i], scaled.e + shift.e + p->r.u * (num_size(scaled) + num_size(shift)) };
-        p->ex[out + i] = num_rounded(y, 1, &p->r).e;
+        const num y = { p->x[out + i], scaled.e + shift.e + p->r.a * (num_size(scaled) + num_size(shift)) };
+        p->ex[out + i] = num_kept(num_rounded(y, 1, &p->r), 1, &p->r).e;
     }
 }
 
@@ -87,7 +87,8 @@ static void attention_row(const pass *p, const query *q)
         for (int u = 0; u < n; u++)
             if (query_sees(q, u))
                 sum_add(&o, num_mul(at(p, q->att + (size_t)u), at(p, q->v + (size_t)u * q->stride + i)));
-        p->ex[q->out + i] = sum_total(&o, 3, &p->r).e;          /* the product; divided last */
+        /* The product; divided last. */
+        p->ex[q->out + i] = num_kept(sum_total(&o, 3, &p->r), 1, &p->r).e;
     }
 }
 
@@ -114,7 +115,7 @@ static void crossentropy(const pass *p, const graph_node *n)
         const num z = bounds_exponent(&r, target[i], &p->r);
         const double sizes = fabs(f.lse) + fabs(f.max) + 2 * fabs(z.v) + f.log_sum;
         const num loss = { p->x[out + i], bounds_log_sum(&r, &f, &p->r) + z.e + p->r.a * sizes };
-        p->ex[out + i] = num_rounded(loss, 1, &p->r).e;
+        p->ex[out + i] = num_kept(num_rounded(loss, 1, &p->r), 1, &p->r).e;
     }
 }
 
@@ -127,7 +128,7 @@ static void embedding(const pass *p, const graph_node *n)
         const size_t a = place(p, n->in[1]) + (size_t)token[k] * C + i;
         const size_t b = place(p, n->in[2]) + k % T * C + i;
         const num y = { p->x[out + k * C + i], p->ex[a] + p->ex[b] };
-        p->ex[out + k * C + i] = num_rounded(y, 1, &p->r).e;
+        p->ex[out + k * C + i] = num_kept(num_rounded(y, 1, &p->r), 1, &p->r).e;
     }
 }
 
@@ -137,7 +138,10 @@ static void elementwise(const pass *p, const graph_node *n)
     for (size_t i = 0; i < (size_t)n->N; i++) {
         num y;
         if (n->kind == GRAPH_GELU) y = bounds_gelu(at(p, a + i), &p->r);
-        else y = num_rounded((num){ p->x[out + i], p->ex[a + i] + p->ex[place(p, n->in[1]) + i] }, 1, &p->r);
+        else {
+            y = (num){ p->x[out + i], p->ex[a + i] + p->ex[place(p, n->in[1]) + i] };
+            y = num_kept(num_rounded(y, 1, &p->r), 1, &p->r);
+        }
         p->ex[out + i] = y.e;
     }
 }
@@ -146,7 +150,7 @@ static void mean_of(const pass *p, const graph_node *n)
 {
     sum s = { 0, 0, 0, 0 };
     for (size_t i = 0; i < (size_t)n->N; i++) sum_add(&s, at(p, place(p, n->in[0]) + i));
-    p->ex[place(p, n->out)] = sum_total(&s, 1, &p->r).e / n->N;
+    p->ex[place(p, n->out)] = num_kept(sum_total(&s, 1, &p->r), 1, &p->r).e / n->N;
 }
 
 /* Columns, transposed: copies. */
@@ -163,28 +167,39 @@ static void moved(const pass *p, const graph_node *n)
     }
 }
 
+static void node(const pass *p, const graph_node *n)
+{
+    switch (n->kind) {
+    case GRAPH_EMBEDDING:    embedding(p, n); break;
+    case GRAPH_LINEAR:       linear(p, n); break;
+    case GRAPH_SOFTMAX:      softmax(p, n); break;
+    case GRAPH_LAYERNORM:
+        for (size_t r = 0; r < (size_t)n->N; r++) layernorm_row(p, n, r);
+        break;
+    case GRAPH_GELU:
+    case GRAPH_RESIDUAL:     elementwise(p, n); break;
+    case GRAPH_ATTENTION:    attention(p, n); break;
+    case GRAPH_CROSSENTROPY: crossentropy(p, n); break;
+    case GRAPH_COLUMNS:
+    case GRAPH_TRANSPOSE:    moved(p, n); break;
+    case GRAPH_MEAN:         mean_of(p, n); break;
+    case GRAPH_KINDS:        break;
+    }
+}
+
 void bounds_forward(const graph *g, const double *x, const int *ints, double u, double tiny,
                     double *ex)
 {
     const pass p = { .g = g, .x = x, .ints = ints, .ex = ex, .r = rounding_of(u, tiny) };
     for (size_t i = 0; i < g->reals; i++) ex[i] = 0;
-    for (int i = 0; i < g->nnodes; i++) {
-        const graph_node *n = &g->node[i];
-        switch (n->kind) {
-        case GRAPH_EMBEDDING:    embedding(&p, n); break;
-        case GRAPH_LINEAR:       linear(&p, n); break;
-        case GRAPH_SOFTMAX:      softmax(&p, n); break;
-        case GRAPH_LAYERNORM:
-            for (size_t r = 0; r < (size_t)n->N; r++) layernorm_row(&p, n, r);
-            break;
-        case GRAPH_GELU:
-        case GRAPH_RESIDUAL:     elementwise(&p, n); break;
-        case GRAPH_ATTENTION:    attention(&p, n); break;
-        case GRAPH_CROSSENTROPY: crossentropy(&p, n); break;
-        case GRAPH_COLUMNS:
-        case GRAPH_TRANSPOSE:    moved(&p, n); break;
-        case GRAPH_MEAN:         mean_of(&p, n); break;
-        case GRAPH_KINDS:        break;
-        }
-    }
+    for (int i = 0; i < g->nnodes; i++) node(&p, &g->node[i]);
+}
+
+/* From the last node: what it reads has no errors yet. */
+void bounds_alone_forward(const graph *g, const double *x, const int *ints, double u, double tiny,
+                          double *ex)
+{
+    const pass p = { .g = g, .x = x, .ints = ints, .ex = ex, .r = rounding_of(u, tiny) };
+    for (size_t i = 0; i < g->reals; i++) ex[i] = 0;
+    for (int i = g->nnodes; i-- > 0;) node(&p, &g->node[i]);
 }

@@ -2,25 +2,27 @@
  *
  * Derived bounds take each error at its worst, of the worst sign, through |W| instead of
  * W: one operator later that is a factor of a few, ten operators later it is all of the
- * gradient (a block in float: half of its size; two layers: 1e12 times it).  What rounding
- * does to such a graph is measured instead, as gradcheck.h does for a model: r, of each
- * tensor, is the largest difference of the definitions in the kernel's type from those in
- * double, at the inputs and at four points an ulp around them.  With g the tensor's
- * largest element and s the largest scaled score (probabilities made again from lse are
- * off by u s),
+ * gradient (a block in float: half of its size; two layers: 1e12 times it).  For such a
+ * graph only what a node does by itself is derived: the bound on each element of its
+ * output, and of its inputs' gradients, as if all that it reads were exact.  How far
+ * errors of that size, of random sign, take everything behind it is measured, in double,
+ * SAMPLES times; with r, of each tensor, the largest difference,
  *
- *     8 (r + u g (1 + s))
+ *     4 r
  *
- * bounds what another order of adding, or another formula, can make of it; for double
- * r is that of float, scaled, and the factor 64.  An element keeps its derived bound
- * where that is smaller; so what must be exact still must.
+ * is the bound (8 r in double, where the definitions round, too).  Signs are no kernel's
+ * worst, but sizes are: real roundings are a tenth of theirs.
+ *
+ * An element keeps its derived bound where that is smaller; so what must be exact still
+ * must.
  */
 #ifndef BOUNDS_MEASURED_H
 #define BOUNDS_MEASURED_H
 
 #include "verify/op_case.h"
 
-/* Narrows c->ex and c->edx; everything else of the case is there. */
+/* Narrows c->ex and c->edx, where the case is a block or a GPT; everything else of it is
+ * there. */
 VT_MUST_CHECK vt_status bounds_measured(op_case *c, vt_error *err);
 
 #endif

@@ -19,12 +19,25 @@
 #include "verify/bounds_parts.h"
 
 /* Exponents beyond these are the same to a bound. */
-static double weight(double s) { return exp(fmax(fmin(s, 300), -700)); }
+static double weight(double s) { return exp(fmax(fmin(s, 600), -700)); }
+
+static void weights_add(weights *w, double x, int u)
+{
+    w->all += x;
+    if (x > w->top) w->rest += w->top, w->top = x, w->at = u;
+    else w->rest += x;
+}
+
+/* All but number u, which is x. */
+static double weights_but(const weights *w, double x, int u)
+{
+    return u == w->at ? w->rest : fmax(w->all - x, 0);
+}
 
 num bounds_exponent(const exponents *r, int u, const rounding *k)
 {
     num s = { r->s[u] * r->by, r->es[u] * r->by };
-    if (r->by != 1) s.e += k->a * num_size(s);          /* divided by a temperature */
+    if (r->by != 1) s.e += k->u * num_size(s);          /* divided by a temperature */
     return s;
 }
 
@@ -68,8 +81,8 @@ row_facts bounds_row(const exponents *r, const rounding *k)
         if (!row_sees(r, u)) continue;
         const double s = bounds_exponent(r, u, k).v - f.max, d = exponent_error(r, &f, u, k);
         total += weight(s);
-        f.high += weight(s + d);
-        f.low += weight(s - d);
+        weights_add(&f.high, weight(s + d), u);
+        weights_add(&f.low, weight(s - d), u);
     }
     f.log_sum = log(total);
     f.lse = f.max + f.log_sum;
@@ -81,8 +94,8 @@ double bounds_probability(double p, const exponents *r, const row_facts *f, int 
 {
     const double s = bounds_exponent(r, u, k).v - f->max, d = exponent_error(r, f, u, k);
     const double high = weight(s + d), low = weight(s - d);
-    const double most = high / (high + fmax(f->low - low, 0)) * exp(factor);
-    const double least = low / (low + fmax(f->high - high, 0)) * exp(-factor);
+    const double most = high / (high + weights_but(&f->low, low, u)) * exp(factor);
+    const double least = low / (low + weights_but(&f->high, high, u)) * exp(-factor);
     const double off = fmax(fmax(most - p, p - least), 0);
     /* The sum, the division, the rounding to the kernel's type; 2^-50: this very line. */
     return off + (gamma_of(f->seen + 2, k->a) + gamma_of(1, k->u) + 0x1p-50) * most + 2 * k->tiny;
@@ -101,7 +114,7 @@ double bounds_log_sum(const exponents *r, const row_facts *f, const rounding *k)
     for (int u = 0; u < r->n; u++) {
         if (!row_sees(r, u)) continue;
         const double s = bounds_exponent(r, u, k).v, d = exponent_error(r, f, u, k);
-        more += exp(s - f->lse) * expm1(fmin(d, 300));
+        more += exp(s - f->lse) * expm1(fmin(d, 600));
     }
     return log1p(more) + gamma_of(f->seen, k->a) + ELEMENTARY * k->a * (f->log_sum + k->a) +
            2 * k->tiny;
@@ -138,10 +151,13 @@ num bounds_score(const query *q, const double *x, const double *ex, int u, const
     sum dot = { 0, 0, 0, 0 };
     for (size_t i = 0; i < (size_t)q->n->HS; i++)
         sum_add(&dot, num_mul((num){ x[q->q + i], ex[q->q + i] }, (num){ x[key + i], ex[key + i] }));
-    /* The product; 1/sqrt(HS) in q, in k, or behind, made and multiplied. */
-    *own = ((gamma_of(dot.n, k->a) + gamma_of(4, k->u)) * dot.size + dot.n * k->tiny) / root + k->tiny;
-    if (dot.n == 0) *own = 0;
-    return (num){ dot.v / root, dot.e / root + *own };
+    if (dot.n == 0) return (num){ *own = 0, 0 };
+    /* The product; 1/sqrt(HS) in q, in k, or behind, made and multiplied; both scores kept. */
+    const num plain = { dot.v, gamma_of(dot.n + 4, k->a) * dot.size + dot.n * k->tiny };
+    num s = num_kept(plain, 2, k);
+    if (k->u > k->a) s.e += gamma_of(2, k->u) * dot.size;
+    *own = plain.e / root + k->tiny;
+    return (num){ dot.v / root, (dot.e + s.e) / root + k->tiny };
 }
 
 /* ---- layer norm -------------------------------------------------------------------- */
@@ -171,7 +187,7 @@ typedef struct gelu_parts {
  * distance. */
 static gelu_parts parts_of(num x, const rounding *k)
 {
-    const double u = k->u, least = fmax(fabs(x.v) - x.e, 0), most = num_size(x);
+    const double u = k->a, least = fmax(fabs(x.v) - x.e, 0), most = num_size(x);
     const double z_least = K * (least + A * least * least * least) * (1 - 8 * u);
     const double z_most = K * (most + A * most * most * most);
     const double flat = 1 / (cosh(z_least) * cosh(z_least)), tail = 2 / (exp(2 * z_least) + 1);
@@ -211,8 +227,8 @@ num bounds_gelu(num x, const rounding *k)
     const gelu_parts g = parts_of(x, k);
     const double bend = curvature(fabs(x.v) - x.e), steep = fabs(slope(x.v, &g)) + bend * x.e;
     num y = { x.v * (1 + g.th) / 2, fmin(steep, 1.13) * x.e };
-    y.e += num_size(x) / 2 * (g.e_th + k->u * (1 + g.th));      /* the sum 1 + th, too */
-    return num_rounded(y, 3, k);
+    y.e += num_size(x) / 2 * (g.e_th + k->a * (1 + g.th));      /* the sum 1 + th, too */
+    return num_kept(num_rounded(y, 3, k), 1, k);
 }
 
 num bounds_gelu_slope(num x, const rounding *k)
@@ -220,7 +236,7 @@ num bounds_gelu_slope(num x, const rounding *k)
     const gelu_parts g = parts_of(x, k);
     const double most = num_size(x), dz = K * (1 + 3 * A * most * most);
     num y = { slope(x.v, &g), fmin(curvature(fabs(x.v) - x.e) * x.e, 1.5) };
-    y.e += (g.e_th + k->u * (1 + g.th)) / 2;
-    y.e += most * dz / 2 * (g.e_sech2 + gamma_of(5, k->u) * g.sech2);
+    y.e += (g.e_th + k->a * (1 + g.th)) / 2;
+    y.e += most * dz / 2 * (g.e_sech2 + gamma_of(5, k->a) * g.sech2);
     return num_rounded(y, 2, k);
 }

@@ -10,7 +10,8 @@
 /* exp, log, tanh: within 2 ulp, which are 4 u at most. */
 #define ELEMENTARY 4
 
-/* How a kernel rounds: u each number that it keeps, a each addition of a sum. */
+/* How a kernel rounds: u each number that it keeps as its type, a (a float's u at most) what
+ * it computes on the way. */
 typedef struct rounding { double u, a, tiny; } rounding;
 
 static inline rounding rounding_of(double u, double tiny)
@@ -30,10 +31,18 @@ typedef struct num { double v, e; } num;
 static inline bool num_zero(num x) { return x.v == 0 && x.e == 0; }
 static inline double num_size(num x) { return fabs(x.v) + x.e; }
 
-/* After n roundings.  An exact 0 stays one. */
+/* After n roundings on the way.  An exact 0 stays one. */
 static inline num num_rounded(num x, double n, const rounding *r)
 {
-    if (!num_zero(x)) x.e += gamma_of(n, r->u) * num_size(x) + n * r->tiny;
+    if (!num_zero(x)) x.e += gamma_of(n, r->a) * num_size(x) + n * r->tiny;
+    return x;
+}
+
+/* Kept n times as the kernel's type; where that is no narrower than what it computes in,
+ * num_rounded() has counted it. */
+static inline num num_kept(num x, double n, const rounding *r)
+{
+    if (!num_zero(x) && r->u > r->a) x.e += gamma_of(n, r->u) * num_size(x) + n * r->tiny;
     return x;
 }
 
@@ -58,8 +67,7 @@ static inline void sum_add(sum *s, num term)
 static inline num sum_total(const sum *s, double more, const rounding *r)
 {
     if (s->n == 0) return (num){ 0, 0 };
-    const double add = gamma_of(s->n + more, r->a) + gamma_of(1, r->u - r->a);
-    return (num){ s->v, s->e + add * s->size + s->n * r->tiny };
+    return (num){ s->v, s->e + gamma_of(s->n + more, r->a) * s->size + s->n * r->tiny };
 }
 
 /* ---- softmax ----------------------------------------------------------------- */
@@ -73,11 +81,16 @@ typedef struct exponents {
     double by;
 } exponents;
 
+/* A sum of weights from which one is left out later: where one rules, a difference would
+ * say nothing of the rest. */
+typedef struct weights { double all, top, rest; int at; } weights;
+
 /* The greatest exponent, log sum exp(s - max), log sum exp(s), the largest error, the
- * sums of weights exp(s - max) that are as large and as small as errors allow, and how
- * often a running maximum moves. */
+ * weights exp(s - max) as large and as small as errors allow, and how often a running
+ * maximum moves. */
 typedef struct row_facts {
-    double max, log_sum, lse, worst, high, low;
+    double max, log_sum, lse, worst;
+    weights high, low;
     int seen, moves;
 } row_facts;
 
@@ -107,7 +120,8 @@ typedef struct query {
 query bounds_query(const graph *g, const graph_node *n, const double *x, const int *ints,
                    const double *ex, int b, int h, int t);
 static inline bool query_sees(const query *q, int u) { return !q->keys.see || q->keys.see[u]; }
-/* The scaled score of key u; *own: the part of its error that is rounding. */
+/* The scaled score of key u; *own: the part of its error that is rounding
+ * on the way. */
 num bounds_score(const query *q, const double *x, const double *ex, int u, const rounding *k,
                  double *own);
 

@@ -14,7 +14,7 @@
  *     masks           three cells of five seen; where T > 2 one query sees nothing and
  *                     every other at least one key
  *     start           uniform, 0.5 .. 1.5 of the gradient's root mean square, of either
- *                     sign; 1 in its place where the gradient is 0
+ *                     sign; 1 in its place where the gradient is 0, or nearly subnormal
  *
  * each rounded to the kernel's precision.  Only data feels `scale`: with every matrix of
  * a deep model scaled too, softmaxes would saturate and show nothing.
@@ -151,8 +151,8 @@ static void compute(op_case *c)
     graph_backward_f64(&c->g, c->dx, c->x, c->ints);
 }
 
-/* In double the definitions round as the kernel does: both may be off by the bound.  A
- * chain of a dozen nodes has bounds of another kind besides. */
+/* In double the definitions round as the kernel does: both may be off by the bound.
+ * Long chains have bounds of another kind besides (bounds_measured.h). */
 static vt_status bound(op_case *c, vt_error *err)
 {
     const double u = precision_u(c->p), tiny = precision_tiny(c->p);
@@ -160,7 +160,6 @@ static vt_status bound(op_case *c, vt_error *err)
     bounds_forward(&c->g, c->x, c->ints, u, tiny, c->ex);
     bounds_backward(&c->g, c->dx, c->x, c->ints, c->start, u, tiny, c->ex, c->edx);
     for (size_t i = 0; i < c->g.reals; i++) c->ex[i] *= both, c->edx[i] *= both;
-    if (c->z.op != VT_OP_BLOCK && c->z.op != VT_OP_GPT) return VT_OK;
     return bounds_measured(c, err);
 }
 
@@ -255,7 +254,8 @@ static void draw_start(op_case *c, rng *r)
             const double part = c->dx[t->at + k] / largest;
             sum += part * part;
         }
-        const double size = largest > 0 ? largest * sqrt(sum / (double)t->count) : 1;
+        const double least = precision_tiny(c->p) / precision_u(c->p);
+        const double size = largest > least ? largest * sqrt(sum / (double)t->count) : 1;
         for (size_t k = 0; k < t->count; k++)
             c->start[t->at + k] = precision_round(c->p, size * away(r, 0.5, 1.5));
     }
