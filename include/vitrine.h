@@ -6,6 +6,7 @@
  *     vt_check       proves the gradients of a model by complex step
  *     vt_lab         the code lab: attention and its gradient by hand, checked;
  *                    vt_lab_compare: with another program; vt_lab_dump: as a file
+ *     vt_grade       grades an exercise of the code lab; vt_exercises lists them
  *     vt_tokenize    text to token ids; vt_piece: an id's bytes
  *     vt_info        what a checkpoint is; vt_verify: that its files belong together
  *     vt_novelty     how much of a text is copied from the training text, which
@@ -507,6 +508,78 @@ VT_MUST_CHECK vt_status vt_lab_compare(vt_lab_comparison *out, const vt_lab_repo
  * is replaced by one rename: names in docs/command-line.md.  VT_USAGE: an option, or
  * another extension; VT_IO. */
 VT_MUST_CHECK vt_status vt_lab_dump(const vt_lab_options *o, const char *path, vt_error *err);
+
+/* ---- exercises --------------------------------------------------------- */
+
+enum { VT_EXERCISE_HINTS = 4, VT_EXERCISE_FUNCTIONS = 2 };
+
+typedef struct vt_exercise {
+    const char *name, *title, *file;    /* "softmax"; exercises/FILE is the one to copy */
+    const char *needs;                  /* what comes before it */
+    int         minutes;                /* about, for a learner */
+    const char *functions[VT_EXERCISE_FUNCTIONS];       /* to be written; NULL: no more */
+    const char *hints[VT_EXERCISE_HINTS];               /* likewise; one at a time */
+} vt_exercise;
+
+/* All of them, *n, in the order in which they are learnt. */
+const vt_exercise *vt_exercises(size_t *n);
+
+typedef struct vt_grade_options {
+    const char *exercise;       /* its name; NULL: the one whose function the file has */
+    uint64_t    seed;           /* of the numbers, and of the last cases' sizes */
+    double      seconds;        /* of one call; 0: 5 */
+    const char *compiler;       /* of a .c: a command and its words; NULL: "cc" */
+} vt_grade_options;
+
+/* How far it is. */
+typedef enum vt_grade_verdict {
+    VT_GRADE_SOLVED,
+    VT_GRADE_NOTHING,           /* the function writes nothing yet */
+    VT_GRADE_UNWRITTEN,         /* some elements were never written */
+    VT_GRADE_WRONG,             /* a number is wrong: tensor, index, expected, found */
+    VT_GRADE_UNSTEADY,          /* other numbers in another run of the same */
+    VT_GRADE_STOPPED            /* crashed, did not end, wrote where it may not: `what` */
+} vt_grade_verdict;
+
+enum { VT_GRADE_ROWS = 16 };
+
+/* One tensor that a function computes. */
+typedef struct vt_grade_row {
+    const char *function, *tensor;      /* "softmax_backward", "dx" */
+    size_t compared, wrong;             /* elements, over the cases so far */
+    double budget_used;                 /* largest error as a share of what rounding may do */
+} vt_grade_row;
+
+typedef struct vt_grade_report {
+    const vt_exercise *exercise;        /* NULL: none was found */
+    vt_grade_verdict verdict;
+    size_t cases, cases_of;             /* right, of how many; each function's count */
+    size_t compared;
+    vt_grade_row rows[VT_GRADE_ROWS];
+    size_t nrows;
+    /* of what is not right: */
+    const char *function;               /* NULL where it is solved */
+    char   sizes[96];                   /* "T 5, C 6, D 3, vocab 7" */
+    const char *tensor;                 /* the first that is wrong; or NULL */
+    char   index[48];                   /* "[2][0]": its first wrong element */
+    bool   adds;                        /* a gradient: the numbers are what was added */
+    double expected, found;
+    size_t wrong, of;                   /* elements of that tensor */
+    const char *kind;                   /* "scale_missing"; "unknown"; NULL: not a number's */
+    char   what[300];                   /* what is wrong, in a sentence */
+    char   hint[400];                   /* what to look at */
+    char   said[400];                   /* the beginning of what the function printed */
+} vt_grade_report;
+
+/* Compiles FILE.c, or takes a built .so, finds the exercise, and runs it in a child process
+ * against cases of many shapes: forward and every gradient, within the bounds of what
+ * rounding may do.  VT_OK: solved.  VT_CHECK_FAILED: not yet; the report and the line say
+ * why.  VT_BAD_INPUT: it does not compile (the compiler's message), or there is no
+ * exercise in it.  VT_USAGE: no exercise of that name.  VT_IO: no such file, no compiler. */
+VT_MUST_CHECK vt_status vt_grade(const char *path, const vt_grade_options *o,
+                                 vt_grade_report *out, vt_error *err);
+
+const char *vt_grade_verdict_name(vt_grade_verdict v);      /* "wrong" */
 
 #ifdef __cplusplus
 }

@@ -6,7 +6,7 @@
 exits 2 "no command is usage" "$vitrine"
 contains "$err" "usage: vitrine COMMAND" "and shows what there is"
 exits 0 "--help" "$vitrine" --help
-for command in train generate check tokenize info lab; do
+for command in train generate check tokenize info lab grade; do
     contains "$out" "  $command " "--help names $command"
     exits 0 "$command --help" "$vitrine" $command --help
     is "$err" "" "$command --help: nothing on standard error"

@@ -12,7 +12,8 @@
 #include "cli/options.h"
 #include "formats/json.h"
 
-extern const command cmd_train, cmd_generate, cmd_check, cmd_tokenize, cmd_info, cmd_lab;
+extern const command cmd_train, cmd_generate, cmd_check, cmd_tokenize, cmd_info, cmd_lab,
+                     cmd_grade;
 
 /* The program as it was called, for commands that are shown. */
 extern const char *cli_program;

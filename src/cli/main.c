@@ -8,7 +8,7 @@
 #include "cli/cli.h"
 
 static const command *const commands[] = {
-    &cmd_train, &cmd_generate, &cmd_check, &cmd_tokenize, &cmd_info, &cmd_lab,
+    &cmd_train, &cmd_generate, &cmd_check, &cmd_tokenize, &cmd_info, &cmd_lab, &cmd_grade,
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
@@ -42,6 +42,7 @@ static void overview(FILE *out)
           "  vitrine generate model --prompt \"She was\" --max-tokens 50\n"
           "  vitrine check model\n"
           "  vitrine lab\n"
+          "  vitrine grade 2_softmax.c\n"
           "\nexit status:\n"
           "  0 all well             3 bad input            6 NaN or Inf\n"
           "  1 a check failed       4 input or output      130 interrupted; state was saved\n"
@@ -86,7 +87,7 @@ static int no_command(const char *name)
 {
     vt_error err;
     (void)fail(&err, VT_USAGE, "no command '%.60s': expected train, generate, check, tokenize, "
-               "info or lab (vitrine --help)", name);
+               "info, lab or grade (vitrine --help)", name);
     return cli_error(NULL, VT_USAGE, &err);
 }
 
