@@ -7,13 +7,19 @@
  * may be off by SLACK times as much, plus SLACK ulp of the tensor's largest number.
  * Nothing here knows which of a fault's tensors is wrong: one of them must be.
  */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/rng.h"
-#include "kernels.h"
 #include "model/gpt.h"
+#include "support.h"
+#include "verify/graph.h"
+#include "verify/kernel_host.h"
 #include "verify/specimens.h"
+
+#define VT_SCALAR 64
+#include "kernels/definitions.h"
 
 enum { MOST = 32, SHAKES = 4 };
 static const double SLACK = 64;
@@ -357,7 +363,7 @@ static double *shaken(const double *x, size_t n, double ulp)
 
 static expected expect(const problem *p, int dtype)
 {
-    const double ulp = dtype == VT_KERNEL_F32 ? 2 * U32 : 2 * U64;
+    const double ulp = dtype == VT_KERNEL_F32 ? FLT_EPSILON : DBL_EPSILON;
     const double *x[MOST];
     expected e = { 0 };
     for (size_t i = 0; i < p->nin; i++) x[i] = p->in[i].x;
@@ -551,78 +557,279 @@ static const shape shapes[] = {
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
-static int op_of(const char *name)
-{
-    static const char *const names[] = {
-        [VT_OP_SOFTMAX] = "softmax", [VT_OP_LINEAR] = "linear", [VT_OP_LAYERNORM] = "layernorm",
-        [VT_OP_GELU] = "gelu", [VT_OP_ATTENTION] = "attention", [VT_OP_PROJECTED] = "projected",
-        [VT_OP_CROSSENTROPY] = "crossentropy", [VT_OP_BLOCK] = "block", [VT_OP_GPT] = "gpt",
-    };
-    for (int op = 1; op < (int)(sizeof names / sizeof *names); op++)
-        if (strcmp(names[op], name) == 0) return op;
-    return 0;
-}
-
 static const int types[] = { VT_KERNEL_F32, VT_KERNEL_F64 };
 
-/* Every problem of the table, both types: what each specimen makes of it. */
-static struct { bool found[2]; } seen[400];
+/* By specimen and type: whether a fault has shown. */
+static struct { bool shown[2]; } seen[400];
 
-static void try_problem(const shape *z_, size_t number)
+static bool is_kind(const specimen *s, const char *kind) { return strcmp(s->kind, kind) == 0; }
+
+/* What the specimen makes of the problem in one type.  A correct one must be right, the
+ * same twice, and leave its inputs alone; a fault must not do what its kind does not say. */
+static bool shows(const specimen *s, const problem *p, const expected *e, int dtype, size_t number)
+{
+    char text[200] = "";
+    const result r = run(s, p, dtype), again = run(s, p, dtype);
+    const bool wrong = beyond(p, e, &r, text, sizeof text), differs = !same_bits(p, &r, &again);
+    if (s->fault == 0 && wrong) fail_msg("%s, float%d, problem %zu: %s", s->name, dtype, number, text);
+    if (differs && !is_kind(s, "nondeterministic"))
+        fail_msg("%s, float%d, problem %zu: not the same bits twice", s->name, dtype, number);
+    if (r.wrote && !is_kind(s, "input_written"))
+        fail_msg("%s, float%d, problem %zu: writes its input", s->name, dtype, number);
+    return is_kind(s, "nondeterministic") ? differs : is_kind(s, "input_written") ? r.wrote : wrong;
+}
+
+static void try_problem(const shape *z_, size_t number, bool faults)
 {
     shape z = *z_;
     if (z.temperature == 0) z.temperature = 1;
-    size_t n;
+    size_t n, tried = 0;
     const specimen *table = specimen_table(&n);
-    assert_true(n < sizeof seen / sizeof *seen);
     const problem p = problem_new(&z);
     for (int type = 0; type < 2; type++) {
         const expected e = expect(&p, types[type]);
         for (size_t i = 0; i < n; i++) {
             const specimen *s = &table[i];
-            if (op_of(s->op) != z.op || !(s->dtypes & types[type])) continue;
-            char text[200];
-            const result r = run(s, &p, types[type]), again = run(s, &p, types[type]);
-            const bool wrong = beyond(&p, &e, &r, text, sizeof text);
-            const bool differs = !same_bits(&p, &r, &again);
-            if (s->fault == 0 && (wrong || differs || r.wrote))
-                fail_msg("%s, float%d, problem %zu: %s", s->name, types[type], number,
-                         r.wrote ? "writes its input" : differs ? "not the same bits twice" : text);
-            if (differs != (strcmp(s->kind, "nondeterministic") == 0) && (differs || z.scale == 1))
-                fail_msg("%s: two runs are %s", s->name, differs ? "not the same" : "the same");
-            if (r.wrote && strcmp(s->kind, "input_written") != 0) fail_msg("%s writes its input", s->name);
-            if (wrong || differs || r.wrote) seen[i].found[type] = true;
+            if (graph_op_of(s->op) != z.op || !(s->dtypes & types[type]) || (s->fault && !faults)) continue;
+            tried++;
+            if (shows(s, &p, &e, types[type], number)) seen[i].shown[type] = true;
         }
     }
+    assert_true(tried >= 2);
     release();
 }
 
 static void correct_ones_and_faults(void **state)
 {
     (void)state;
+    size_t n, faults = 0, missed = 0;
+    const specimen *table = specimen_table(&n);
+    assert_true(n <= sizeof seen / sizeof *seen);
     memset(seen, 0, sizeof seen);
     for (size_t i = 0; i < SHAPES; i++) {
         rng_seed(&random_numbers, i);
-        try_problem(&shapes[i], i);
+        try_problem(&shapes[i], i, true);
     }
-    size_t n, faults = 0, missed = 0;
-    const specimen *table = specimen_table(&n);
     for (size_t i = 0; i < n; i++)
         for (int type = 0; type < 2; type++) {
             if (!table[i].fault || !(table[i].dtypes & types[type])) continue;
             faults++;
-            if (seen[i].found[type]) continue;
+            if (seen[i].shown[type]) continue;
             print_error("%s, float%d: the same as the correct one in every problem\n", table[i].name, types[type]);
             missed++;
         }
-    print_message("%zu planted faults (a type each), %zu not to be seen\n", faults, missed);
-    assert_int_equal(missed, 0);
+    assert_true(faults > 0);
+    if (missed) fail_msg("%zu of %zu faults (a type each) do not show", missed, faults);
+}
+
+/* Sizes 1 .. 17 (a model's 1 .. 6), scales 1e-4 .. 1e4 (a model's to 10: its matrices
+ * multiply them), masks or none. */
+static void correct_ones_at_random_sizes(void **state)
+{
+    (void)state;
+    enum { CASES = 240 };
+    for (size_t i = 0; i < CASES; i++) {
+        rng_seed(&random_numbers, 1000 + i);
+        const int op = VT_OP_SOFTMAX + (int)(i % (VT_OP_GPT - VT_OP_SOFTMAX + 1));
+        const bool model = op == VT_OP_BLOCK || op == VT_OP_GPT;
+        size_t size[10];
+        for (int j = 0; j < 10; j++) size[j] = (size_t)rng_integers(&random_numbers, 1, model ? 7 : 18);
+        shape z = { op, .N = size[0], .C = size[1], .OC = size[2], .V = size[3], .B = 1 + size[4] % 3,
+                    .T = size[5], .S = size[6], .NH = 1 + size[7] % 3, .HS = size[8], .FF = size[9],
+                    .L = 1 + size[0] % 2, .causal = size[1] % 2, .masked = size[2] % 3 == 0,
+                    .scale = pow(10, uniform(-4, model ? 1 : 4)), .temperature = uniform(0.25, 2) };
+        if (model) z.C = z.NH * z.HS, z.causal = true, z.masked = false, z.temperature = 1;
+        if (op == VT_OP_GPT) z.S = z.T + size[6] % 3;
+        try_problem(&z, 1000 + i, false);
+    }
+}
+
+/* ---- rules that hold exactly ---------------------------------------------- */
+
+/* ATT-01: a query that sees no key has output 0, adds nothing anywhere, and leaves the
+ * others as they are without it. */
+static void a_query_without_keys(void **state)
+{
+    (void)state;
+    enum { T = 2, S = 2, HS = 3 };
+    size_t n, tried = 0;
+    const specimen *table = specimen_table(&n);
+    rng_seed(&random_numbers, 3);
+    const shape both = { VT_OP_ATTENTION, .B = 1, .T = T, .S = S, .NH = 1, .HS = HS, .masked = true, .scale = 1,
+                         .temperature = 1 };
+    problem p = problem_new(&both), one = p;            /* `one`: its second query alone */
+    const double first_hidden[T * S] = { 0, 0, 1, 1 };
+    memcpy(p.in[VT_ATTENTION_MASK].x, first_hidden, sizeof first_hidden);
+    one.z.T = 1, one.nout = HS, one.dout = p.dout + HS;
+    one.in[VT_ATTENTION_Q].n = HS, one.in[VT_ATTENTION_Q].x += HS, one.start[VT_ATTENTION_Q] += HS;
+    one.in[VT_ATTENTION_MASK].n = S, one.in[VT_ATTENTION_MASK].x += S;
+    for (size_t i = 0; i < n; i++) {
+        if (table[i].fault || strcmp(table[i].op, "attention") != 0) continue;
+        for (int type = 0; type < 2; type++, tried++) {
+            const result r = run(&table[i], &p, types[type]), alone = run(&table[i], &one, types[type]);
+            for (size_t j = 0; j < HS; j++) {
+                assert_true(r.out[j] == 0);
+                assert_true(r.grad[VT_ATTENTION_Q][j] == p.start[VT_ATTENTION_Q][j]);
+            }
+            assert_memory_equal(r.out + HS, alone.out, HS * sizeof(double));
+            assert_memory_equal(r.grad[VT_ATTENTION_Q] + HS, alone.grad[VT_ATTENTION_Q], HS * sizeof(double));
+            assert_memory_equal(r.grad[VT_ATTENTION_K], alone.grad[VT_ATTENTION_K], S * HS * sizeof(double));
+            assert_memory_equal(r.grad[VT_ATTENTION_V], alone.grad[VT_ATTENTION_V], S * HS * sizeof(double));
+        }
+    }
+    assert_int_equal(tried, 8);
+    release();
+}
+
+/* ATT-03: NaN and infinity where no query may look reach nothing. */
+static void hidden_keys_are_not_read(void **state)
+{
+    (void)state;
+    enum { T = 3, S = 4, NH = 2, HS = 3, H = NH * HS };
+    size_t n, tried = 0;
+    const specimen *table = specimen_table(&n);
+    for (int masked = 0; masked < 2; masked++) {
+        rng_seed(&random_numbers, 4);
+        const shape z = { VT_OP_ATTENTION, .B = 2, .T = T, .S = S, .NH = NH, .HS = HS, .masked = masked,
+                          .causal = !masked, .scale = 1, .temperature = 1 };
+        problem clean = problem_new(&z), dirty = clean;
+        const size_t last = S - 1;                      /* seen by the last query only, or by none */
+        for (size_t t = 0; t < T; t++) clean.in[VT_ATTENTION_MASK].x[t * S + last] = 0;
+        for (int j = VT_ATTENTION_K; j <= VT_ATTENTION_V; j++) {
+            double *x = dirty.in[j].x = numbers(clean.in[j].n);
+            memcpy(x, clean.in[j].x, clean.in[j].n * sizeof *x);
+            for (size_t i = 0; i < H; i++) x[last * H + i] = j == VT_ATTENTION_V ? NAN : INFINITY;
+        }
+        for (size_t i = 0; i < n; i++) {
+            if (table[i].fault || strcmp(table[i].op, "attention") != 0) continue;
+            for (int type = 0; type < 2; type++, tried++) {
+                const result r = run(&table[i], &clean, types[type]), other = run(&table[i], &dirty, types[type]);
+                const size_t rows = masked ? T : T - 1;
+                assert_memory_equal(r.out, other.out, rows * H * sizeof(double));
+                assert_memory_equal(r.grad[0], other.grad[0], rows * H * sizeof(double));
+            }
+        }
+        release();
+    }
+    assert_int_equal(tried, 16);
+}
+
+/* ---- the table ------------------------------------------------------------ */
+
+static void the_table_is_whole(void **state)
+{
+    (void)state;
+    static const char *const study[] = {
+        "ln_forget_gamma", "ln_rstd_no_eps", "ln_rstd_unbiased", "ln_drop_mean", "ln_drop_var",
+        "bias_first_batch_only", "ce_scale_1pct", "ce_last_pos_no_onehot", "dlogits_to_f32",
+        "tie_drop_head", "tie_drop_embed", "wte_assign_repeat", "gelu_erf_deriv", "gelu_k0_trunc",
+        "gelu_k1_trunc", "residual_drop", "proj_transposed", "softmax_drop_sum", "dq_no_scale",
+        "dk_skip_last_query", "dq_heads_swapped", "one_entry_1pct", "one_entry_zero",
+        "wpe_last_batch_only", "wpe_last_pos_zero",
+    };
+    size_t n, gpt_faults = 0, planted[2] = { 0 };
+    const specimen *table = specimen_table(&n);
+    for (size_t i = 0; i < n; i++) {
+        const specimen *s = &table[i];
+        const bool first = i == 0 || strcmp(table[i - 1].kernel, s->kernel) != 0;
+        assert_true(first == (s->fault == 0));
+        assert_true(first == (s->kind[0] == 0));
+        assert_true(first == (strcmp(s->name, s->kernel) == 0));
+        assert_true(graph_op_of(s->op) != 0);
+        assert_non_null(s->run);
+        assert_ptr_equal(specimen_find(s->name), s);    /* names stand once */
+        if (s->fault && strcmp(s->kernel, "gpt") == 0) gpt_faults++;
+        else if (s->fault)
+            for (int type = 0; type < 2; type++) planted[type] += (s->dtypes & types[type]) != 0;
+    }
+    assert_null(specimen_find("nothing"));
+    assert_int_equal(gpt_faults, sizeof study / sizeof *study);
+    for (size_t i = 0; i < gpt_faults; i++) {
+        const specimen *s = specimen_find(study[i]);
+        if (!s) fail_msg("%s is missing", study[i]);
+        assert_string_equal(s->kernel, "gpt");
+        assert_true(s->dtypes & VT_KERNEL_F64);
+    }
+    assert_true(planted[0] >= 30 && planted[1] >= 30);
+}
+
+static void others_are_not_supported(void **state)
+{
+    (void)state;
+    size_t n;
+    const specimen *table = specimen_table(&n);
+    for (size_t i = 0; i < n; i++) {
+        const int op = graph_op_of(table[i].op);
+        const vt_kernel_call right = { .abi = VT_KERNEL_ABI, .bytes = sizeof right, .op = op,
+                                       .dtype = VT_KERNEL_F64, .pass = VT_KERNEL_FORWARD };
+        vt_kernel_call c = right;
+        c.op = op == VT_OP_LAB ? VT_OP_GELU : VT_OP_LAB;
+        assert_int_equal(table[i].run(&c, 0), VT_KERNEL_UNSUPPORTED);
+        c = right, c.dtype = 16;
+        assert_int_equal(table[i].run(&c, 0), VT_KERNEL_UNSUPPORTED);
+        c = right, c.pass = 3;
+        assert_int_equal(table[i].run(&c, 0), VT_KERNEL_UNSUPPORTED);
+        c = right, c.abi = VT_KERNEL_ABI + 1;
+        assert_int_equal(table[i].run(&c, 0), VT_KERNEL_UNSUPPORTED);
+    }
+}
+
+/* ---- as somebody else's library -------------------------------------------- */
+
+enum { SOFTMAX_N = 3, SOFTMAX_V = 5, SOFTMAX_ALL = SOFTMAX_N * SOFTMAX_V };
+
+static kernel_outcome softmax_in_library(const char *name, double *p, double *x)
+{
+    kernel_host *h = NULL;
+    kernel_outcome outcome;
+    const kernel_host_options o = { .seconds = 60 };
+    const kernel_buffer in = { "x", x, SOFTMAX_ALL, 8 }, out = { "p", p, SOFTMAX_ALL, 8 };
+    const kernel_request r = {
+        .call = { .op = VT_OP_SOFTMAX, .dtype = VT_KERNEL_F64, .pass = VT_KERNEL_FORWARD, .temperature = 1,
+                  .N = SOFTMAX_N, .V = SOFTMAX_V, .nin = 1, .nout = 1, .save_bytes = 16 * SOFTMAX_ALL },
+        .in = &in, .out = &out,
+    };
+    assert_int_equal(setenv("VT_SPECIMEN", name, 1), 0);
+    assert_ok(kernel_host_open(&h, VT_SPECIMENS, &o, &test_error));
+    assert_ok(kernel_host_call(h, &r, &outcome, &test_error));
+    kernel_host_free(h);
+    assert_int_equal(unsetenv("VT_SPECIMEN"), 0);
+    return outcome;
+}
+
+static void the_library_runs_the_one_that_is_named(void **state)
+{
+    (void)state;
+    rng_seed(&random_numbers, 5);
+    const shape z = { VT_OP_SOFTMAX, .N = SOFTMAX_N, .V = SOFTMAX_V, .scale = 2, .temperature = 1 };
+    const problem p = problem_new(&z);
+    double *out = numbers(SOFTMAX_ALL);
+    static const char *const names[] = { "softmax_rows", "softmax_online", "softmax_online_no_rescale" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        assert_int_equal(softmax_in_library(names[i], out, p.in[0].x).end, KERNEL_OK);
+        const result r = run(specimen_find(names[i]), &p, VT_KERNEL_F64);
+        assert_memory_equal(out, r.out, SOFTMAX_ALL * sizeof *out);
+    }
+    const kernel_outcome wrote = softmax_in_library("softmax_writes_input", out, p.in[0].x);
+    assert_int_equal(wrote.end, KERNEL_CRASHED);
+    assert_string_equal(wrote.buffer, "x");
+    assert_int_equal(softmax_in_library("attention_online", out, p.in[0].x).end, KERNEL_UNSUPPORTED);
+    const kernel_outcome none = softmax_in_library("nothing", out, p.in[0].x);
+    assert_int_equal(none.end, KERNEL_RETURNED);
+    assert_int_equal(none.code, 2);
+    release();
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(correct_ones_and_faults),
+        cmocka_unit_test(correct_ones_at_random_sizes),
+        cmocka_unit_test(a_query_without_keys),
+        cmocka_unit_test(hidden_keys_are_not_read),
+        cmocka_unit_test(the_table_is_whole),
+        cmocka_unit_test(others_are_not_supported),
+        cmocka_unit_test(the_library_runs_the_one_that_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,3 +65,12 @@ nasty(nasty_load_exit NASTY_AT_LOAD=NASTY_EXIT)
 nasty(nasty_load_abort NASTY_AT_LOAD=NASTY_TALK_AND_ABORT)
 target_compile_definitions(test_kernel_host PRIVATE
   VT_NASTY="${CMAKE_BINARY_DIR}/tests/kernels" VT_INCLUDE="${CMAKE_SOURCE_DIR}/include")
+
+# Any specimen as a kernel of somebody else's: VT_SPECIMEN=NAME vitrine check --kernel ...
+add_library(specimen_kernel MODULE tests/kernels/specimen_kernel.c)
+set_target_properties(specimen_kernel PROPERTIES PREFIX "" SUFFIX .so OUTPUT_NAME specimen
+                      LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/kernels)
+target_link_libraries(specimen_kernel PRIVATE vitrine)
+add_dependencies(test_specimens specimen_kernel)
+target_compile_definitions(test_specimens PRIVATE
+  VT_SPECIMENS="${CMAKE_BINARY_DIR}/tests/kernels/specimen.so")

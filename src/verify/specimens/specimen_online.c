@@ -99,7 +99,6 @@ static void row_backward(const vt_kernel_call *c, tile *z, real lse, int fault)
     const real *q = (const real *)c->in[VT_ATTENTION_Q] + x, *g = (const real *)c->dout[0] + x;
     real *dq = (real *)c->din[VT_ATTENTION_Q] + x;
     const real D = row_sum(c, z, fault), root = sqrt((real)c->HS);
-    if (lse == -(real)INFINITY) return;
     for (size_t first = 0; first < c->S; first += TILE) {
         scores(c, z, first, fault);
         for (size_t j = 0; j < z->count; j++) {
