@@ -414,11 +414,11 @@ static void hangs_end_with_all_their_processes(void **state)
     (void)state;
     static const enum nasty all[] = { NASTY_LOOP, NASTY_SLEEP, NASTY_STOP, NASTY_DEAF_LOOP,
                                       NASTY_LOOP_GRANDCHILD };
-    kernel_host *h = open_nasty("nasty", 0.25);
+    kernel_host *h = open_nasty("nasty", 1);
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         const long pid = child_of(h);
         assert_int_equal(alive_in_group(pid), 1);
-        const wrong w = { all[i], FORE, KERNEL_TIMED_OUT, 0, "did not return within 0.25 s",
+        const wrong w = { all[i], FORE, KERNEL_TIMED_OUT, 0, "did not return within 1 s",
                           NULL, 0 };
         expect_wrong(h, &w);
         expect_group_gone(pid);
@@ -844,6 +844,32 @@ static void sources_that_do_not_compile_say_why(void **state)
     assert_contains(test_error.text, "/no/such/folder");
 }
 
+static void a_compiler_that_hangs_is_ended(void **state)
+{
+    (void)state;
+    /* With a child of its own, which holds the pipe: both end. */
+    static const char hangs[] = "#!/bin/sh\necho $$ > group\nsleep 1000 &\nsleep 1000\n";
+    char words[300], path[300];
+    long group = 0;
+    scratch_file("hangs.sh", hangs, sizeof hangs - 1);
+    scratch_file("slow.c", "int x;\n", 7);
+    snprintf(words, sizeof words, "sh %s", scratch("hangs.sh"));
+    snprintf(path, sizeof path, "%s", scratch("slow.c"));
+    const kernel_host_options o = { .compiler = words, .compile_seconds = 1 };
+    char here[4096], text[600];
+    assert_non_null(getcwd(here, sizeof here));
+    assert_int_equal(chdir(scratch(NULL)), 0);
+    snprintf(text, sizeof text, "%s: the compiler was not done within 1 s", path);
+    expect_refused(path, &o, VT_BAD_INPUT, text);
+    FILE *f = fopen("group", "r");
+    assert_non_null(f);
+    assert_int_equal(fscanf(f, "%ld", &group), 1);
+    fclose(f);
+    assert_int_equal(chdir(here), 0);
+    assert_true(group > 1);
+    expect_group_gone(group);
+}
+
 /* ---- many, others, and nothing left -------------------------------------- */
 
 static size_t open_descriptors(void)
@@ -988,6 +1014,7 @@ int main(void)
         cmocka_unit_test(requests_are_looked_at),
         cmocka_unit_test(sources_are_compiled),
         cmocka_unit_test(sources_that_do_not_compile_say_why),
+        cmocka_unit_test(a_compiler_that_hangs_is_ended),
         cmocka_unit_test(nothing_is_left_behind),
         cmocka_unit_test(a_caller_that_ignores_its_children),
         cmocka_unit_test(a_caller_with_threads),

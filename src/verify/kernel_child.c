@@ -176,6 +176,7 @@ static void cut_off(const child_setup *s)
     keep_descriptors(s);
     catch_signals();
     set_limits(s);
+    mallopt(M_ARENA_MAX, 4);                    /* each takes 2^26 bytes of addresses */
     mallopt(M_PERTURB, filler(s) ^ 0xFF);       /* glibc fills with the complement */
     if (on_exit(left, NULL) != 0) _exit(127);
 }

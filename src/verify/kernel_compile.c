@@ -19,7 +19,7 @@
 #include "base/io.h"
 #include "verify/kernel_process.h"
 
-enum { SECONDS = 60, WORDS = 48, KEPT = 8192 };
+enum { WORDS = 48, KEPT = 8192 };
 #define MOST_MEMORY ((rlim_t)4 << 30)
 #define MOST_FILE   ((rlim_t)256 << 20)
 
@@ -71,15 +71,15 @@ _Noreturn static void run_compiler(char **words, const char *folder, int said)
     _exit(errno == ENOENT || errno == ENOTDIR ? 127 : 126);
 }
 
-/* Reads what it says until its end, for SECONDS; false: it is late. */
-static bool listen_to(int said, char kept[KEPT])
+/* Reads what it says until its end; false: it is late. */
+static bool listen_to(int said, double seconds, char kept[KEPT])
 {
     const double start = process_clock();
     size_t n = 0;
     for (;;) {
         char chunk[4096];
         struct pollfd watched = { .fd = said, .events = POLLIN };
-        if (process_clock() - start > SECONDS) return false;
+        if (process_clock() - start > seconds) return false;
         if (poll(&watched, 1, 200) <= 0) continue;
         const ssize_t got = read(said, chunk, sizeof chunk);
         if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
@@ -103,7 +103,7 @@ static const char *first_error(char *said)
 }
 
 static vt_status run_and_judge(char **words, const char *path, const char *folder,
-                               vt_error *err)
+                               double seconds, vt_error *err)
 {
     int said[2], status = -1;
     char kept[KEPT] = "";
@@ -123,7 +123,7 @@ static vt_status run_and_judge(char **words, const char *path, const char *folde
         return fail(err, VT_IO, "cannot start %s: %s", words[0], strerror(errno));
     }
     setpgid(pid, pid);
-    const bool in_time = listen_to(said[0], kept);
+    const bool in_time = listen_to(said[0], seconds, kept);
     if (!in_time) {
         kill(-pid, SIGKILL);
         kill(pid, SIGKILL);
@@ -131,7 +131,8 @@ static vt_status run_and_judge(char **words, const char *path, const char *folde
     close(said[0]);
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
     if (!in_time)
-        return fail(err, VT_BAD_INPUT, "%s: the compiler was not done within %d s", path, SECONDS);
+        return fail(err, VT_BAD_INPUT, "%s: the compiler was not done within %g s", path,
+                    seconds);
     if (WIFEXITED(status) && (WEXITSTATUS(status) == 127 || WEXITSTATUS(status) == 126))
         return fail(err, VT_IO, "there is no compiler '%s' to compile %s with", words[0], path);
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
@@ -149,7 +150,8 @@ static void remove_folder(const char *folder)
 }
 
 vt_status kernel_compile(int *library, const char *path, const char *compiler,
-                         const char *include, const char *temporary, vt_error *err)
+                         const char *include, const char *temporary, double seconds,
+                         vt_error *err)
 {
     char *folder = io_join(temporary, "vitrine-kernel-XXXXXX");
     char *words_text = strdup(compiler);
@@ -188,7 +190,7 @@ vt_status kernel_compile(int *library, const char *path, const char *compiler,
         status = fail(err, VT_USAGE, "'%s' is no compiler's command", compiler);
         goto done;
     }
-    status = run_and_judge(words, path, folder, err);
+    status = run_and_judge(words, path, folder, seconds, err);
     if (status != VT_OK) goto done;
     *library = open(object, O_RDONLY | O_CLOEXEC);
     if (*library < 0)

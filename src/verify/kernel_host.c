@@ -6,15 +6,14 @@
  */
 #include "verify/kernel_host.h"
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include "verify/kernel_compile.h"
+#include "verify/kernel_outcome.h"
 #include "verify/kernel_process.h"
 
 struct kernel_host {
@@ -39,143 +38,19 @@ static const size_t first_pages = (size_t)64 << 20;     /* of addresses; touched
 
 static child_page *control(const kernel_host *h) { return (child_page *)(void *)h->base; }
 
-/* ---- outcomes ------------------------------------------------------------ */
-
-static void set(kernel_outcome *out, kernel_end end, int code, const char *text)
-{
-    out->end = end;
-    out->code = code;
-    snprintf(out->text, sizeof out->text, "%s", text);
-}
-
-static const char *signal_name(int number)
-{
-    switch (number) {
-    case SIGSEGV: return "SIGSEGV";
-    case SIGBUS:  return "SIGBUS";
-    case SIGFPE:  return "SIGFPE";
-    case SIGILL:  return "SIGILL";
-    case SIGABRT: return "SIGABRT";
-    case SIGTRAP: return "SIGTRAP";
-    case SIGSYS:  return "SIGSYS";
-    case SIGKILL: return "SIGKILL";
-    case SIGTERM: return "SIGTERM";
-    case SIGPIPE: return "SIGPIPE";
-    case SIGALRM: return "SIGALRM";
-    case SIGXFSZ: return "SIGXFSZ";
-    default:      return "a signal";
-    }
-}
-
-static void say_bad_address(kernel_outcome *out, const child_crash *c)
-{
-    const char *did = c->access == PAGE_READ ? "read" : c->access == PAGE_WRITTEN ? "wrote to" :
-                      c->access == PAGE_RUN ? "jumped to" : "touched";
-    char *text = out->text;
-    const size_t size = sizeof out->text;
-    if (c->code == SI_KERNEL)
-        snprintf(text, size, "crashed (%s): an address that no memory can have, or a vector "
-                 "load or store that needs more alignment than an element has",
-                 signal_name(c->signal));
-    else if (c->address == 0)
-        snprintf(text, size, "%s the null pointer", did);
-    else if (c->address < 65536)
-        snprintf(text, size, "%s address %#llx, %llu bytes behind the null pointer", did,
-                 (unsigned long long)c->address, (unsigned long long)c->address);
-    else
-        snprintf(text, size, "%s address %#llx, which belongs to no buffer", did,
-                 (unsigned long long)c->address);
-}
-
-/* A caught signal, in words. */
-static void say_crash(const kernel_host *h, kernel_outcome *out, const child_crash *c)
-{
-    out->end = KERNEL_CRASHED;
-    out->code = c->signal;
-    const bool fault = c->signal == SIGSEGV || c->signal == SIGBUS;
-    const page_access access = c->access >= PAGE_TOUCHED && c->access <= PAGE_RUN ?
-                               (page_access)c->access : PAGE_TOUCHED;
-    if (c->code <= 0 && c->signal != SIGABRT)           /* kill(), raise() */
-        snprintf(out->text, sizeof out->text, "ended by %s, which was sent to it",
-                 signal_name(c->signal));
-    else if (fault && c->code != SI_KERNEL && pages_place(&h->plan, h->base, c->address,
-                                                          access, out))
-        return;
-    else if (fault && c->stack)
-        set(out, KERNEL_CRASHED, c->signal, "overflowed its stack");
-    else if (fault)
-        say_bad_address(out, c);
-    else if (c->signal == SIGFPE)
-        set(out, KERNEL_CRASHED, c->signal, c->code == FPE_INTDIV ?
-            "divided an integer by zero (SIGFPE)" : "crashed by arithmetic (SIGFPE)");
-    else if (c->signal == SIGILL)
-        set(out, KERNEL_CRASHED, c->signal, "ran an instruction that this processor does not "
-            "have, or a trap (SIGILL)");
-    else if (c->signal == SIGABRT)
-        set(out, KERNEL_CRASHED, c->signal, "aborted (SIGABRT)");
-    else
-        snprintf(out->text, sizeof out->text, "crashed (%s)", signal_name(c->signal));
-}
-
-/* Of a process that died: the record that it left, and the status that it was reaped
- * with, which alone is beyond the kernel's reach. */
-static void say_death(const kernel_host *h, kernel_outcome *out, int status)
-{
-    const child_page *page = control(h);
-    const child_crash crash = page->crash;
-    const bool signalled = status != -1 && WIFSIGNALED(status);
-    const int number = signalled ? WTERMSIG(status) : 0;
-    char *text = out->text;
-    const size_t size = sizeof out->text;
-    if (signalled && crash.signal == number) {
-        say_crash(h, out, &crash);
-    } else if (signalled && (number == SIGSEGV || number == SIGBUS || number == SIGFPE ||
-                             number == SIGILL || number == SIGABRT)) {
-        set(out, KERNEL_CRASHED, number, "");
-        snprintf(text, size, "crashed (%s) in a way that left no trace", signal_name(number));
-    } else if (signalled) {
-        set(out, KERNEL_KILLED, number, "");
-        snprintf(text, size, "was killed by %s (%d)%s", signal_name(number), number,
-                 number == SIGKILL ? ": by somebody, or for want of memory" : "");
-    } else if (status == -1) {
-        set(out, KERNEL_KILLED, 0, "ended, and another part of the program took its status");
-    } else if (page->exited == CHILD_LOST_HOST) {
-        set(out, KERNEL_EXITED, WEXITSTATUS(status),
-            "closed a file descriptor that is not its own");
-    } else {
-        set(out, KERNEL_EXITED, WEXITSTATUS(status), "");
-        snprintf(text, size, page->exited == CHILD_CALLED_EXIT ? "called exit(%d)" :
-                 "ended its process with status %d", WEXITSTATUS(status));
-    }
-}
-
-static void prefix(kernel_outcome *out, const char *when)
-{
-    char text[sizeof out->text];
-    memcpy(text, out->text, sizeof text);
-    snprintf(out->text, sizeof out->text, "%s%.*s", when,
-             (int)(sizeof text - 1 - strlen(when)), text);
-}
+/* ---- the end of a child -------------------------------------------------- */
 
 static void end_child(kernel_host *h, kernel_outcome *out)
 {
-    const child_page *page = control(h);
-    const int no_memory = page->no_memory;
-    const int state = page->exited == CHILD_LOST_HOST ? CHILD_CALLING : page->state;
-    say_death(h, out, process_finish(&h->process, out));
-    if (out->end == KERNEL_CRASHED && state != CHILD_WAITING && no_memory == 1) {
-        out->end = KERNEL_OUT_OF_MEMORY;
-        prefix(out, "an allocation failed, then it: ");
-    }
-    if (state == CHILD_LOADING) prefix(out, "while it was loaded: ");
-    if (state == CHILD_WAITING) prefix(out, "after it had returned: ");
+    const int status = process_finish(&h->process, out);
+    outcome_of_death(out, &h->plan, h->base, status);
 }
 
 static void end_late(kernel_host *h, kernel_outcome *out)
 {
     const bool loading = control(h)->state == CHILD_LOADING;
     process_finish(&h->process, out);
-    set(out, KERNEL_TIMED_OUT, 0, "");
+    outcome_set(out, KERNEL_TIMED_OUT, 0, "");
     snprintf(out->text, sizeof out->text, "%s %g s",
              loading ? "while it was loaded: not done within" : "did not return within",
              h->seconds);
@@ -193,7 +68,7 @@ static bool await(kernel_host *h, kernel_outcome *out)
         end_late(h, out);
     } else {                    /* a byte that the child did not send, or a page spoiled */
         process_finish(&h->process, out);
-        set(out, KERNEL_KILLED, 0, "wrote where only its host does: to a file descriptor "
+        outcome_set(out, KERNEL_KILLED, 0, "wrote where only its host does: to a file descriptor "
             "that is not its own, or to the host's memory");
     }
     return false;
@@ -291,7 +166,7 @@ static vt_status copy_options(kernel_host *h, const char *path, const kernel_hos
         return fail(err, VT_USAGE, "%zu functions are wanted, expected 1 to %d", n, KERNEL_SYMBOLS);
     h->any = o->any;
     h->seconds = o->seconds > 0 ? o->seconds : 10;
-    h->memory_bytes = o->memory_bytes ? o->memory_bytes : (size_t)1 << 30;
+    h->memory_bytes = o->memory_bytes ? o->memory_bytes : (size_t)1 << 31;
     h->path = strdup(path);
     if (!h->path) return fail_memory(err, strlen(path), "a path");
     for (size_t i = 0; i < n; i++) {
@@ -318,7 +193,8 @@ static vt_status find_library(kernel_host *h, const kernel_host_options *o, vt_e
     const vt_status status =
         kernel_compile(&h->file, h->path[0] == '-' ? h->library : h->path,
                        o->compiler ? o->compiler : "cc", o->include,
-                       o->temporary ? o->temporary : "/tmp", err);
+                       o->temporary ? o->temporary : "/tmp",
+                       o->compile_seconds > 0 ? o->compile_seconds : 60, err);
     if (status != VT_OK) return status;
     free(h->library);
     h->library = malloc(32);
@@ -413,9 +289,9 @@ static void judge_return(kernel_host *h, kernel_outcome *out)
     } else if (result == 0) {
         pages_copy_back(&h->plan, h->base, out);
     } else if (result == VT_KERNEL_UNSUPPORTED) {
-        set(out, KERNEL_UNSUPPORTED, result, "does not support this operator, type or pass");
+        outcome_set(out, KERNEL_UNSUPPORTED, result, "does not support this operator, type or pass");
     } else {
-        set(out, no_memory == 1 ? KERNEL_OUT_OF_MEMORY : KERNEL_RETURNED, result, "");
+        outcome_set(out, no_memory == 1 ? KERNEL_OUT_OF_MEMORY : KERNEL_RETURNED, result, "");
         snprintf(out->text, sizeof out->text, "%sreturned %d, expected 0",
                  no_memory == 1 ? "an allocation failed, then it: " : "", result);
     }

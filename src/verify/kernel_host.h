@@ -44,12 +44,13 @@ enum { KERNEL_SYMBOLS = 32, KERNEL_OUTS = 8, KERNEL_SAID = 2048 };
 /* A zeroed one has the defaults. */
 typedef struct kernel_host_options {
     double      seconds;            /* 0: 10 */
-    size_t      memory_bytes;       /* 0: 2^30 */
+    size_t      memory_bytes;       /* 0: 2^31, of addresses: threads take much */
     const char *const *symbols;     /* functions that are wanted; NULL: vt_kernel */
     size_t      nsymbols;           /* at most KERNEL_SYMBOLS */
     bool        any;                /* one of them is enough; else all must be there */
     const char *compiler;           /* of a .c: a command and its words; NULL: "cc" */
     const char *include;            /* the folder of vitrine_kernel.h; NULL: none */
+    double      compile_seconds;    /* 0: 60 */
     const char *temporary;          /* NULL: "/tmp"; nothing stays there */
 } kernel_host_options;
 

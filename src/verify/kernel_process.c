@@ -142,7 +142,7 @@ process_end process_await(const kernel_process *p, double seconds, kernel_outcom
                                  { .fd = p->said, .events = POLLIN } };
     for (;;) {
         char byte;
-        const int ready = poll(watched, 2, SLICE_MS);
+        const int ready = poll(watched, 2, watched[0].fd < 0 ? 1 : SLICE_MS);  /* it ends */
         if (ready > 0 && watched[1].revents) {
             listen_to(p, out);
             if (!(watched[1].revents & POLLIN)) watched[1].fd = -1;     /* its end */
