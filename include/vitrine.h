@@ -4,6 +4,8 @@
  *     vt_model_open  reads a checkpoint; vt_model_close releases it
  *     vt_generate    continues a prompt
  *     vt_check       proves the gradients of a model by complex step
+ *     vt_check_kernel, vt_check_dump, vt_check_self_test  prove an operator: your
+ *                    kernel's, or of tensors out of any program; and the proof itself
  *     vt_lab         the code lab: attention and its gradient by hand, checked;
  *                    vt_lab_compare: with another program; vt_lab_dump: as a file
  *     vt_grade       grades an exercise of the code lab; vt_exercises lists them
@@ -386,6 +388,155 @@ VT_MUST_CHECK vt_status vt_check(vt_model *m, const vt_check_options *o,
                                  vt_check_progress *progress, void *context,
                                  vt_check_report *report, vt_error *err);
 void vt_check_free(vt_check_report *report);
+
+/* ---- proof of an operator: a kernel of yours, or tensors out of any program ---- */
+
+/* What one line of such a check compares. */
+typedef enum vt_row_kind {
+    VT_ROW_OUTPUT,                  /* an output's elements, with the definitions' */
+    VT_ROW_GRADIENT,                /* a gradient's, likewise */
+    VT_ROW_EXACT,                   /* bit for bit */
+    VT_ROW_VERDICT                  /* what else is asked: see its note */
+} vt_row_kind;
+
+typedef enum vt_row_result {
+    VT_ROW_PASS,
+    VT_ROW_FAIL,
+    VT_ROW_UNDECIDED                /* the comparison could tell nothing: `note` says
+                                       why; neither a pass nor a failure */
+} vt_row_result;
+
+typedef struct vt_op_row {
+    char   name[48];                /* "o", "dq", "two runs" */
+    vt_row_kind   kind;
+    vt_row_result result;
+    size_t compared, of;            /* elements, or bits that were compared whole */
+    size_t failed;                  /* of them */
+    double budget_used;             /* largest |found - expected| as a share of its
+                                       bound; Inf where found is NaN or Inf */
+    char   index[96];               /* there: "dq[1, 0, 2, 3]"; "" where no element */
+    char   where[112];              /* "batch 1, query 0, head 2, channel 3" */
+    double expected, found, bound;
+    char   note[200];               /* what it means, or why it tells nothing */
+} vt_op_row;
+
+/* What kind of fault explains a failing case; kind "" where none was looked for. */
+typedef struct vt_op_diagnosis {
+    char kind[32];                  /* "scale_missing" */
+    char other[32];                 /* another that explains it as well, or "" */
+    char sentence[240], hint[240], location[240];
+} vt_op_diagnosis;
+
+/* An operator at some sizes. */
+typedef struct vt_op_case {
+    int      number;                /* from 1: vt_kernel_options.only repeats it */
+    char     sizes[128];            /* "B 2, T 3, S 5, NH 2, HS 4, causal" */
+    char     precision[12];         /* "float32" */
+    double   scale;                 /* of the inputs */
+    bool     pass;
+    bool     supported;             /* false: the kernel has not this precision */
+    size_t   compared, of;
+    double   worst;                 /* largest budget_used of outputs and gradients */
+    char     finding[400];          /* of the kernel's process: it crashed, hung, wrote
+                                       where it must not; "" where it ran */
+    char     said[400];             /* what it printed, from the beginning */
+    vt_op_row *rows;
+    size_t   nrows, failed;
+    vt_op_diagnosis diagnosis;
+} vt_op_case;
+
+typedef struct vt_op_report {
+    bool     pass;
+    char     op[16];                /* "attention" */
+    uint64_t seed;
+    vt_op_case *cases;              /* that were run */
+    size_t   ncases, failed, planned;
+    size_t   compared, of;
+    double   worst;
+    char     note[200];             /* a precision that the kernel has not */
+} vt_op_report;
+
+void vt_op_report_free(vt_op_report *r);        /* also of a zeroed one */
+
+/* Operator i from 0: its name and what it computes; NULL behind the last. */
+const char *vt_op_name(int i, const char **meaning);
+
+typedef struct vt_kernel_options {
+    const char *kernel;             /* a shared library, or a .c file: vitrine_kernel.h */
+    const char *op;                 /* "attention" */
+    const char *precision;          /* "float32", "float64"; NULL: those that it has */
+    uint64_t seed;
+    bool     all;                   /* do not stop after the first failing cases */
+    int      only;                  /* the case of this number; 0: all of them */
+    double   seconds;               /* that a call may take */
+    const char *compiler;           /* of a .c file; NULL: "cc" */
+    const char *include;            /* the folder of vitrine_kernel.h; NULL: the
+                                       compiler finds it */
+} vt_kernel_options;
+
+/* Seed 42, 10 seconds, the rest 0 or NULL. */
+void vt_kernel_defaults(vt_kernel_options *o);
+
+/* Runs the kernel at many sizes, in a process of its own, and compares outputs and
+ * gradients with the definitions in double, which complex step proves in the same run.
+ * What a correct kernel of its precision could show is no failure: each element has a
+ * bound from the analysis of rounding.  VT_CHECK_FAILED: the line names the first
+ * finding; the report is filled.  VT_BAD_INPUT: the file is no kernel, or it has not
+ * this operator; VT_IO: it cannot be read. */
+VT_MUST_CHECK vt_status vt_check_kernel(const vt_kernel_options *o, vt_check_progress *progress,
+                                        void *context, vt_op_report *report, vt_error *err);
+
+typedef struct vt_dump_options {
+    const char *file;               /* .npz, or .safetensors */
+    const char *op;
+    const char *layout;             /* "bthd": (B, T, NH, HS), or "bhtd": (B, NH, T, HS) */
+    const char *precision;          /* "float64", "float32", "bfloat16", "float16"; NULL:
+                                       of the dumped tensors */
+    bool     causal;
+    double   temperature;
+    int      heads;                 /* of projected, block, gpt, lab, whose shapes do not
+                                       tell; 0 elsewhere */
+    bool     degenerate;            /* a dump that proves little may pass */
+    uint64_t seed;                  /* of the direction that proves the definitions */
+} vt_dump_options;
+
+/* Layout "bthd", temperature 1, seed 42. */
+void vt_dump_defaults(vt_dump_options *o);
+
+/* The same of tensors that another program computed and wrote to a file: inputs and
+ * outputs by their names in vitrine_kernel.h ("q", "o"), upstream gradients ("do") and
+ * gradients ("dq"), those starting from 0.  At least one output or gradient; what is
+ * not there is not compared.  One case.  VT_BAD_INPUT: a tensor is missing, or has
+ * another shape or type. */
+VT_MUST_CHECK vt_status vt_check_dump(const vt_dump_options *o, vt_op_report *report,
+                                      vt_error *err);
+
+/* The check checked: kernels with known faults, and correct ones. */
+typedef struct vt_self_row {
+    char name[40], op[16], precision[12];
+    char what[160];                 /* the fault */
+    char expected[32], named[32];   /* kind of fault: planted, diagnosed */
+    bool found, right;              /* the check failed; the kind is right */
+    char first[112];                /* "dq[1, 0, 2, 3]": worst element, or what was found */
+} vt_self_row;
+
+typedef struct vt_self_report {
+    bool   pass;                    /* all found, 9 of 10 kinds right, no false alarm */
+    vt_self_row *rows;
+    size_t faults, found, right;    /* faults: rows */
+    size_t correct, alarms;         /* correct cases that ran; those that failed */
+    char   alarm[700];              /* the first of them */
+    uint64_t seed;
+    double worst;                   /* largest share of a bound in a correct case */
+} vt_self_report;
+
+/* Every planted fault, and `correct` random cases of correct kernels, on that many threads
+ * (0: all cores; the result does not depend on it).  VT_CHECK_FAILED where a fault was
+ * missed, or a correct kernel was called wrong. */
+VT_MUST_CHECK vt_status vt_check_self_test(size_t correct, uint64_t seed, int threads,
+                                           vt_check_progress *progress, void *context,
+                                           vt_self_report *report, vt_error *err);
+void vt_self_report_free(vt_self_report *r);
 
 /* ---- the code lab ------------------------------------------------------ */
 

@@ -1,0 +1,276 @@
+/* kernel_check.c -- see kernel_check.h. */
+#include "verify/kernel_check.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "verify/op_diagnose.h"
+#include "verify/op_exact.h"
+#include "verify/op_judge.h"
+#include "verify/op_verdict.h"
+
+/* ---- the list of cases ------------------------------------------------------ */
+
+/* Further scales, of the first shapes. */
+static const double scales[] = { 1e-4, 1e-2, 1e2, 1e4 };
+enum { SCALES = sizeof scales / sizeof *scales, SCALED_SHAPES = 2, PRECISIONS = 2,
+       MOST_FAILURES = 2 };
+
+static int shapes_of(int op, uint64_t seed)
+{
+    graph_sizes z;
+    int n = 0;
+    while (op_case_shapes(&z, n, op, seed)) n++;
+    return n;
+}
+
+/* float64 first: it shows most. */
+int kernel_check_cases(int op, uint64_t seed)
+{
+    return PRECISIONS * (shapes_of(op, seed) + SCALES * SCALED_SHAPES);
+}
+
+bool kernel_check_case(int op, int number, uint64_t seed, graph_sizes *z, double *scale,
+                       precision *p)
+{
+    const int each = kernel_check_cases(op, seed) / PRECISIONS;
+    if (number < 1 || number > PRECISIONS * each) return false;
+    const int i = (number - 1) % each, scaled = i - (each - SCALES * SCALED_SHAPES);
+    *p = number <= each ? PRECISION_F64 : PRECISION_F32;
+    *scale = scaled < 0 ? 1 : scales[scaled % SCALES];
+    const bool found = op_case_shapes(z, scaled < 0 ? i : scaled / SCALES, op, seed);
+    z->op = op;
+    return found;
+}
+
+/* ---- one case ---------------------------------------------------------------- */
+
+static bool ended_well(const kernel_outcome *o)
+{
+    return o->end == KERNEL_OK || o->end == KERNEL_OVERWROTE;
+}
+
+static const char *pass_name(int pass)
+{
+    return pass == VT_KERNEL_FORWARD ? "forward" : "backward";
+}
+
+/* What the process did, where it did not just return. */
+static void note_end(vt_op_case *out, const kernel_outcome *o, int pass)
+{
+    if (o->said[0] && !out->said[0]) snprintf(out->said, sizeof out->said, "%.399s", o->said);
+    if (out->finding[0] || o->end == KERNEL_OK) return;
+    snprintf(out->finding, sizeof out->finding, "%s pass: %s", pass_name(pass),
+             o->end == KERNEL_UNSUPPORTED ? "returned VT_KERNEL_UNSUPPORTED, but not at first"
+                                          : o->text);
+}
+
+/* An output element that was not written is a NaN, and so fails; this says why. */
+static void note_unwritten(vt_op_case *out, const op_case *c, const kernel_outcome *o)
+{
+    char where[96];
+    for (int i = 0; i < c->g.nout && i < KERNEL_OUTS; i++) {
+        if (o->unwritten[i].count == 0) continue;
+        const graph_tensor *t = &c->g.tensor[c->g.out[i]];
+        for (size_t r = 0; r < out->nrows; r++) {
+            vt_op_row *row = &out->rows[r];
+            if (row->kind != VT_ROW_OUTPUT || strcmp(row->name, t->name) != 0) continue;
+            graph_index(where, sizeof where, t, o->unwritten[i].first);
+            op_row_note(row, "%zu of %zu elements were not written, the first is %.90s",
+                        o->unwritten[i].count, t->count, where);
+        }
+    }
+}
+
+static void mark_found(op_found *f, const op_case *c, int passes)
+{
+    for (int i = 0; i < c->g.nout; i++)
+        f->has_x[c->g.out[i]] = (passes & VT_KERNEL_FORWARD) != 0;
+    for (int i = 0; i < c->g.nin; i++)
+        f->has_dx[c->g.in[i]] = (passes & VT_KERNEL_BACKWARD) != 0 &&
+                                c->g.tensor[c->g.in[i]].role == GRAPH_INPUT;
+}
+
+/* A pass that the kernel has not: nothing to compare, which the report says. */
+static vt_status row_lacking(vt_op_case *out, const char *name, vt_error *err)
+{
+    vt_status s;
+    vt_op_row *row = op_row(out, name, VT_ROW_VERDICT, &s, err);
+    if (!row) return s;
+    row->result = VT_ROW_UNDECIDED;
+    op_row_note(row, "the kernel does not have it: it returned VT_KERNEL_UNSUPPORTED");
+    return VT_OK;
+}
+
+/* Both passes, and what needs more of them. */
+static vt_status run_case(vt_op_case *out, op_call *call, const op_kernel *k, op_found *f,
+                          vt_error *err)
+{
+    const op_case *c = call->c;
+    const op_values v = op_values_of(c);
+    kernel_outcome forward, ended;
+    vt_status s = op_call_forward(call, k, &v, f->x, &forward, err);
+    if (s) return s;
+    out->supported = true;
+    if (forward.end == KERNEL_UNSUPPORTED) {
+        call->passes &= ~VT_KERNEL_FORWARD;
+        op_call_outputs(call);
+    } else {
+        note_end(out, &forward, VT_KERNEL_FORWARD);
+        if (!ended_well(&forward)) return VT_OK;
+    }
+    s = op_call_backward(call, k, &v, f->dx, &ended, err);
+    if (s) return s;
+    if (ended.end == KERNEL_UNSUPPORTED) call->passes &= ~VT_KERNEL_BACKWARD;
+    else {
+        note_end(out, &ended, VT_KERNEL_BACKWARD);
+        if (!ended_well(&ended)) return VT_OK;
+    }
+    out->supported = call->passes != 0;
+    if (!out->supported) return VT_OK;
+    if (!(call->passes & VT_KERNEL_FORWARD)) s = row_lacking(out, "forward pass", err);
+    if (!(call->passes & VT_KERNEL_BACKWARD)) s = row_lacking(out, "backward pass", err);
+    if (s) return s;
+    mark_found(f, c, call->passes);
+    s = op_judge_tensors(out, c, f, err);
+    if (s == VT_OK && call->passes & VT_KERNEL_BACKWARD) s = op_judge_adds(out, c, f, err);
+    if (s) return s;
+    note_unwritten(out, c, &forward);
+    s = op_exact_judge(out, call, k, f, &ended, err);
+    if (s == VT_OK && ended_well(&ended)) s = op_verdict_judge(out, call, k, f, &ended, err);
+    if (s == VT_OK) note_end(out, &ended, call->r.call.pass);
+    return s;
+}
+
+vt_status kernel_check_one(vt_op_case *out, const op_kernel *k, const graph_sizes *z, precision p,
+                           double scale, uint64_t seed, bool quick, vt_error *err)
+{
+    op_case c;
+    op_call call = { .c = NULL };
+    op_found f = { .x = NULL };
+    memset(out, 0, sizeof *out);
+    vt_status s = op_case_draw(&c, z, p, scale, seed, err);
+    if (s) return s;
+    op_judge_head(out, &c);
+    s = op_call_new(&call, &c, err);
+    if (s == VT_OK) s = op_found_new(&f, &c, err);
+    if (s == VT_OK) s = run_case(out, &call, k, &f, err);
+    if (s == VT_OK && out->supported) s = op_judge_definitions(out, &c, quick, err);
+    op_judge_end(out);
+    if (s == VT_OK && out->supported && !out->pass) s = op_diagnose(out, &c, f.has_x ? &f : NULL, err);
+    op_found_free(&f);
+    op_call_free(&call);
+    op_case_free(&c);
+    return s;
+}
+
+/* ---- all cases ---------------------------------------------------------------- */
+
+static vt_op_case *new_case(vt_op_report *r, vt_error *err, vt_status *s)
+{
+    vt_op_case *more = realloc(r->cases, (r->ncases + 1) * sizeof *more);
+    if (!more) {
+        *s = fail_memory(err, (r->ncases + 1) * sizeof *more, "a report");
+        return NULL;
+    }
+    r->cases = more;
+    memset(&more[r->ncases], 0, sizeof *more);
+    return &more[r->ncases++];
+}
+
+static void drop_case(vt_op_report *r)
+{
+    free(r->cases[--r->ncases].rows);
+}
+
+vt_status kernel_check_say(const vt_op_case *c, const char *name, const char *op, vt_error *err)
+{
+    const vt_op_row *row = op_judge_first(c);
+    char where[200];
+    snprintf(where, sizeof where, "%s: %s, case %d (%s; %s)", name, op, c->number, c->sizes,
+             c->precision);
+    if (c->finding[0]) return fail(err, VT_CHECK_FAILED, "%s: %s", where, c->finding);
+    if (!row) return fail(err, VT_CHECK_FAILED, "%s: nothing was compared", where);
+    if (row->index[0])
+        return fail(err, VT_CHECK_FAILED, "%s: %s: expected %.9g, found %.9g%s%s", where, row->index,
+                    row->expected, row->found, c->diagnosis.sentence[0] ? ": " : "",
+                    c->diagnosis.sentence);
+    return fail(err, VT_CHECK_FAILED, "%s: %s: %s", where, row->name, row->note);
+}
+
+typedef struct tally {
+    int  failures[2];           /* by precision */
+    bool lacks[2];
+    int  first_failing;         /* index of a case; -1: none */
+} tally;
+
+static vt_status run_number(vt_op_report *r, const op_kernel *k, const kernel_check_options *o,
+                            int number, tally *t, vt_error *err)
+{
+    graph_sizes z;
+    double scale;
+    precision p;
+    vt_status s = VT_OK;
+    if (!kernel_check_case(o->op, number, o->seed, &z, &scale, &p)) return VT_OK;
+    if (!(p == PRECISION_F64 ? o->f64 : o->f32) || t->lacks[p]) return VT_OK;
+    if (!o->all && t->failures[p] >= (o->first ? 1 : MOST_FAILURES)) return VT_OK;
+    vt_op_case *c = new_case(r, err, &s);
+    if (!c) return s;
+    s = kernel_check_one(c, k, &z, p, scale, o->seed + (uint64_t)number, o->quick, err);
+    c->number = number;
+    if (s) return s;
+    if (!c->supported) {
+        t->lacks[p] = true;
+        drop_case(r);
+        return VT_OK;
+    }
+    r->compared += c->compared;
+    r->of += c->of;
+    if (!(c->worst <= r->worst)) r->worst = c->worst;
+    if (c->pass) return VT_OK;
+    r->failed++;
+    t->failures[p]++;
+    if (t->first_failing < 0) t->first_failing = (int)r->ncases - 1;
+    return VT_OK;
+}
+
+static vt_status conclude(vt_op_report *r, const kernel_check_options *o, const tally *t,
+                          vt_error *err)
+{
+    const char *op = graph_op_name(o->op);
+    const bool wanted[2] = { o->f64, o->f32 };
+    for (int p = 0; p < 2; p++) {
+        if (!wanted[p] || !t->lacks[p]) continue;
+        if (!o->only) r->planned -= (size_t)kernel_check_cases(o->op, o->seed) / PRECISIONS;
+        snprintf(r->note, sizeof r->note, "the kernel does not have %s in %s", op,
+                 precision_name(p == 0 ? PRECISION_F64 : PRECISION_F32));
+        if (o->must) return fail(err, VT_BAD_INPUT, "%s: %s", o->name, r->note);
+    }
+    if (r->ncases == 0)
+        return fail(err, VT_BAD_INPUT, "%s: the kernel does not have %s: it returned "
+                    "VT_KERNEL_UNSUPPORTED", o->name, op);
+    if (t->first_failing >= 0)
+        return kernel_check_say(&r->cases[t->first_failing], o->name, op, err);
+    r->pass = true;
+    return VT_OK;
+}
+
+vt_status kernel_check(vt_op_report *r, const op_kernel *k, const kernel_check_options *o,
+                       vt_check_progress *progress, void *context, vt_error *err)
+{
+    const int n = kernel_check_cases(o->op, o->seed);
+    tally t = { .first_failing = -1 };
+    vt_status s = VT_OK;
+    memset(r, 0, sizeof *r);
+    snprintf(r->op, sizeof r->op, "%s", graph_op_name(o->op));
+    r->seed = o->seed;
+    r->planned = (size_t)(o->only ? 1 : n / 2 * (o->f32 + o->f64));
+    if (o->only > n || o->only < 0)
+        return fail(err, VT_USAGE, "--case %d: expected 1 to %d", o->only, n);
+    for (int i = 1; i <= n && s == VT_OK; i++) {
+        if (o->only && i != o->only) continue;
+        if (progress && progress(context, (size_t)(i - 1), (size_t)n))
+            return fail(err, VT_INTERRUPTED, "stopped");
+        s = run_number(r, k, o, i, &t, err);
+    }
+    return s ? s : conclude(r, o, &t, err);
+}

@@ -1,0 +1,332 @@
+/* op_judge.c -- see op_judge.h. */
+#include "verify/op_judge.h"
+#include <complex.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/rng.h"
+#include "verify/bounds.h"
+
+/* ---- rows ----------------------------------------------------------------- */
+
+vt_op_row *op_row(vt_op_case *out, const char *name, vt_row_kind kind, vt_status *status,
+                  vt_error *err)
+{
+    vt_op_row *more = realloc(out->rows, (out->nrows + 1) * sizeof *more);
+    if (!more) {
+        *status = fail_memory(err, (out->nrows + 1) * sizeof *more, "a report");
+        return NULL;
+    }
+    out->rows = more;
+    vt_op_row *row = &more[out->nrows++];
+    memset(row, 0, sizeof *row);
+    snprintf(row->name, sizeof row->name, "%s", name);
+    row->kind = kind;
+    *status = VT_OK;
+    return row;
+}
+
+void op_row_note(vt_op_row *row, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    vsnprintf(row->note, sizeof row->note, format, list);
+    va_end(list);
+}
+
+/* " B 2", where the operator has that size. */
+static void append_size(char *out, size_t size, const char *name, int value)
+{
+    const size_t used = strlen(out);
+    if (value > 0 && used < size)
+        snprintf(out + used, size - used, "%s%s %d", used ? ", " : "", name, value);
+}
+
+static void append_word(char *out, size_t size, const char *word)
+{
+    const size_t used = strlen(out);
+    if (used < size) snprintf(out + used, size - used, "%s%s", used ? ", " : "", word);
+}
+
+void op_judge_head(vt_op_case *out, const op_case *c)
+{
+    const graph_sizes *z = &c->z;
+    const struct { const char *name; int value; } sizes[] = {
+        { "N", z->N }, { "C", z->C }, { "OC", z->OC }, { "V", z->V }, { "B", z->B },
+        { "T", z->T }, { "S", z->S }, { "NH", z->NH }, { "HS", z->HS }, { "FF", z->FF },
+        { "L", z->L },
+    };
+    char *text = out->sizes;
+    text[0] = '\0';
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        append_size(text, sizeof out->sizes, sizes[i].name, sizes[i].value);
+    const bool attends = z->op == VT_OP_ATTENTION || z->op == VT_OP_PROJECTED;
+    if (attends && z->causal) append_word(text, sizeof out->sizes, "causal");
+    if (attends && z->masked) append_word(text, sizeof out->sizes, "masked");
+    if (z->op == VT_OP_CROSSENTROPY || z->op == VT_OP_LAB) {
+        char temperature[40];
+        snprintf(temperature, sizeof temperature, "temperature %g", z->temperature);
+        append_word(text, sizeof out->sizes, temperature);
+    }
+    snprintf(out->precision, sizeof out->precision, "%s", precision_name(c->p));
+    out->scale = c->scale;
+}
+
+/* ---- outputs and gradients -------------------------------------------------- */
+
+/* The share of its bound that an error is; Inf where it is none. */
+static double share_of(double expected, double found, double bound)
+{
+    const double error = fabs(found - expected);
+    if (!isfinite(found)) return INFINITY;
+    if (error == 0) return 0;
+    const double share = error / bound;
+    return share >= 0 ? share : INFINITY;           /* a NaN is beyond, too */
+}
+
+/* Puts the entry into the row, if it is worse than what is there. */
+static void meet(vt_op_row *row, const graph_tensor *t, size_t i, double expected, double found,
+                 double bound)
+{
+    const double share = share_of(expected, found, bound);
+    row->compared++;
+    if (!(share <= 1)) row->failed++;
+    if (row->compared > 1 && !(share > row->budget_used)) return;
+    row->budget_used = share;
+    row->expected = expected;
+    row->found = found;
+    row->bound = bound;
+    char index[sizeof row->index];
+    graph_index(index, sizeof index, t, i);
+    snprintf(row->index, sizeof row->index, "%s%.94s", row->kind == VT_ROW_GRADIENT ? "d" : "",
+             index);
+    graph_entry(row->where, sizeof row->where, t, i);
+}
+
+static void end_row(vt_op_row *row)
+{
+    row->result = row->compared > 0 && row->failed == 0 ? VT_ROW_PASS : VT_ROW_FAIL;
+    if (row->failed) op_row_note(row, "%zu of %zu elements are beyond their bound", row->failed,
+                                 row->of);
+}
+
+static vt_status judge_output(vt_op_case *out, const op_case *c, const op_found *f, int tensor,
+                              vt_error *err)
+{
+    const graph_tensor *t = &c->g.tensor[tensor];
+    vt_status s;
+    vt_op_row *row = op_row(out, t->name, VT_ROW_OUTPUT, &s, err);
+    if (!row) return s;
+    row->of = t->count;
+    for (size_t i = 0; i < t->count; i++)
+        meet(row, t, i, c->x[t->at + i], f->x[t->at + i], c->ex[t->at + i]);
+    end_row(row);
+    return VT_OK;
+}
+
+static vt_status judge_gradient(vt_op_case *out, const op_case *c, const op_found *f, int tensor,
+                                vt_error *err)
+{
+    const graph_tensor *t = &c->g.tensor[tensor];
+    char name[GRAPH_NAME + 1];
+    vt_status s;
+    snprintf(name, sizeof name, "d%s", t->name);
+    vt_op_row *row = op_row(out, name, VT_ROW_GRADIENT, &s, err);
+    if (!row) return s;
+    row->of = t->count;
+    for (size_t i = t->at; i < t->at + t->count; i++)
+        meet(row, t, i - t->at, c->start[i] + c->dx[i], f->dx[i], c->edx[i]);
+    end_row(row);
+    return VT_OK;
+}
+
+vt_status op_judge_tensors(vt_op_case *out, const op_case *c, const op_found *f, vt_error *err)
+{
+    vt_status s = VT_OK;
+    for (int i = 0; i < c->g.nout && s == VT_OK; i++)
+        if (f->has_x[c->g.out[i]]) s = judge_output(out, c, f, c->g.out[i], err);
+    for (int i = 0; i < c->g.nin && s == VT_OK; i++)
+        if (f->has_dx[c->g.in[i]]) s = judge_gradient(out, c, f, c->g.in[i], err);
+    return s;
+}
+
+/* ---- does backward add? ----------------------------------------------------- */
+
+/* A tensor's gradient as it would be, had nothing been there before. */
+static bool overwritten(const op_case *c, const op_found *f, const graph_tensor *t)
+{
+    bool differs = false;
+    for (size_t i = t->at; i < t->at + t->count; i++) {
+        if (!(fabs(f->dx[i] - c->dx[i]) <= c->edx[i])) return false;
+        if (!(fabs(f->dx[i] - (c->start[i] + c->dx[i])) <= c->edx[i])) differs = true;
+    }
+    return differs;
+}
+
+vt_status op_judge_adds(vt_op_case *out, const op_case *c, const op_found *f, vt_error *err)
+{
+    vt_status s;
+    vt_op_row *row = op_row(out, "backward adds", VT_ROW_EXACT, &s, err);
+    if (!row) return s;
+    for (int i = 0; i < c->g.nin; i++) {
+        const graph_tensor *t = &c->g.tensor[c->g.in[i]];
+        if (!f->has_dx[c->g.in[i]]) continue;
+        row->compared++;
+        if (!overwritten(c, f, t)) continue;
+        if (!row->failed++)
+            op_row_note(row, "d%s holds the gradient alone: what was there before is gone", t->name);
+    }
+    row->of = row->compared;
+    row->result = row->compared == 0 ? VT_ROW_UNDECIDED
+                                     : row->failed ? VT_ROW_FAIL : VT_ROW_PASS;
+    return VT_OK;
+}
+
+/* ---- the definitions, proven ------------------------------------------------- */
+
+typedef struct proof {
+    const op_case *c;
+    double _Complex *x;
+    double *ex, *edx;               /* bounds in double, of dx without `start` */
+} proof;
+
+static const double STEP = 1e-30;
+/* The complex step rounds too, in products of complex numbers and in another order. */
+enum { PROOF_SLACK = 16, PROOF_WORK = 20 * 1000 * 1000 };
+
+static double derivative(const proof *p)
+{
+    const op_case *c = p->c;
+    double sum = 0;
+    graph_forward_c128(&c->g, p->x, c->ints, 0);
+    for (int i = 0; i < c->g.nout; i++) {
+        const graph_tensor *t = &c->g.tensor[c->g.out[i]];
+        for (size_t j = t->at; t->upstream && j < t->at + t->count; j++)
+            sum += c->dout[j] * (cimag(p->x[j]) / STEP);
+    }
+    return sum;
+}
+
+/* Every entry. */
+static void prove_entries(vt_op_row *row, const proof *p)
+{
+    const op_case *c = p->c;
+    row->kind = VT_ROW_GRADIENT;            /* the index is a gradient's */
+    for (int i = 0; i < c->g.nin; i++) {
+        const graph_tensor *t = &c->g.tensor[c->g.in[i]];
+        for (size_t j = t->at; t->role == GRAPH_INPUT && j < t->at + t->count; j++) {
+            const double _Complex kept = p->x[j];
+            p->x[j] = kept + I * STEP;
+            meet(row, t, j - t->at, derivative(p), c->dx[j], PROOF_SLACK * p->edx[j]);
+            p->x[j] = kept;
+        }
+    }
+    row->kind = VT_ROW_VERDICT;
+    op_row_note(row, "every entry against complex step");
+}
+
+/* Along signs that are drawn. */
+static void prove_direction(vt_op_row *row, const proof *p)
+{
+    const op_case *c = p->c;
+    double found = 0, bound = 0;
+    rng r;
+    rng_stream_seed(&r, c->seed, RNG_VERIFY, 4001);
+    for (int i = 0; i < c->g.nin; i++) {
+        const graph_tensor *t = &c->g.tensor[c->g.in[i]];
+        for (size_t j = t->at; t->role == GRAPH_INPUT && j < t->at + t->count; j++) {
+            const double sign = rng_u64(&r) >> 63 ? 1 : -1;
+            p->x[j] += I * (sign * STEP);
+            found += sign * c->dx[j];
+            bound += PROOF_SLACK * p->edx[j] + 0x1p-52 * fabs(c->dx[j]);
+        }
+    }
+    row->expected = derivative(p);
+    row->found = found;
+    row->bound = bound;
+    row->budget_used = share_of(row->expected, found, bound);
+    row->compared = 1;
+    row->of = 1;
+    row->failed = !(row->budget_used <= 1);
+    op_row_note(row, "one direction over all inputs against complex step");
+}
+
+static size_t entries_of(const op_case *c)
+{
+    size_t n = 0;
+    for (int i = 0; i < c->g.nin; i++)
+        if (c->g.tensor[c->g.in[i]].role == GRAPH_INPUT) n += c->g.tensor[c->g.in[i]].count;
+    return n;
+}
+
+/* Multiplications of one forward pass, about. */
+static double work_of(const graph *g)
+{
+    double work = 0;
+    for (int i = 0; i < g->nnodes; i++) {
+        const graph_node *n = &g->node[i];
+        work += n->kind == GRAPH_LINEAR ? (double)n->N * n->C * n->OC
+              : n->kind == GRAPH_ATTENTION ? 2.0 * n->B * n->NH * n->T * n->S * n->HS
+              : 4.0 * (double)g->tensor[n->out].count;
+    }
+    return work + (double)g->reals;
+}
+
+vt_status op_judge_definitions(vt_op_case *out, const op_case *c, bool quick, vt_error *err)
+{
+    const size_t n = c->g.reals, entries = entries_of(c);
+    proof p = { .c = c, .x = calloc(n, sizeof *p.x), .ex = calloc(n, sizeof *p.ex),
+                .edx = calloc(n, sizeof *p.edx) };
+    vt_status s = VT_OK;
+    vt_op_row *row = NULL;
+    if (!p.x || !p.ex || !p.edx) s = fail_memory(err, 4 * n * sizeof(double), "the complex step");
+    if (s == VT_OK) row = op_row(out, "definitions", VT_ROW_VERDICT, &s, err);
+    if (row) {
+        bounds_forward(&c->g, c->x, c->ints, 0x1p-53, 0, p.ex);
+        bounds_backward(&c->g, c->dx, c->x, c->ints, NULL, 0x1p-53, 0, p.ex, p.edx);
+        for (size_t i = 0; i < n; i++) p.x[i] = c->x[i];
+        row->of = entries;
+        if (!quick && (double)entries * work_of(&c->g) <= PROOF_WORK) prove_entries(row, &p);
+        else prove_direction(row, &p);
+        row->result = row->failed ? VT_ROW_FAIL : VT_ROW_PASS;
+        if (row->failed) op_row_note(row, "the definitions themselves differ from complex step");
+    }
+    free(p.x);
+    free(p.ex);
+    free(p.edx);
+    return s;
+}
+
+/* ---- in sum ----------------------------------------------------------------- */
+
+void op_judge_end(vt_op_case *out)
+{
+    bool any = false;
+    out->compared = out->of = out->failed = 0;
+    out->worst = 0;
+    for (size_t i = 0; i < out->nrows; i++) {
+        const vt_op_row *row = &out->rows[i];
+        if (row->result == VT_ROW_FAIL) out->failed++;
+        if (row->kind != VT_ROW_OUTPUT && row->kind != VT_ROW_GRADIENT) continue;
+        any = any || row->compared > 0;
+        out->compared += row->compared;
+        out->of += row->of;
+        if (!(row->budget_used <= out->worst)) out->worst = row->budget_used;
+    }
+    out->pass = any && out->failed == 0 && out->compared == out->of && !out->finding[0];
+}
+
+const vt_op_row *op_judge_first(const vt_op_case *out)
+{
+    const vt_op_row *first = NULL;
+    for (size_t i = 0; i < out->nrows; i++) {
+        const vt_op_row *row = &out->rows[i];
+        const bool tensor = row->kind == VT_ROW_OUTPUT || row->kind == VT_ROW_GRADIENT;
+        if (row->result != VT_ROW_FAIL) continue;
+        if (tensor) return row;
+        if (!first) first = row;
+    }
+    return first;
+}
