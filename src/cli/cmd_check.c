@@ -2,6 +2,7 @@
 #include <limits.h>
 #include <math.h>
 #include <string.h>
+#include "cli/check_op.h"
 #include "cli/cli.h"
 
 typedef struct check_args {
@@ -9,21 +10,47 @@ typedef struct check_args {
     const char *isa;
     int  threads;
     bool json;
+    const char *junit;
+    check_op_args op;           /* kernels, dumps, the self-test */
 } check_args;
 
 #define AT(field) offsetof(check_args, field)
 
 static const option_row rows[] = {
-    { OPTION_GROUP, "options", 0, NULL, 0, 0, NULL },
+    { OPTION_GROUP, "of all", 0, NULL, 0, 0, NULL },
+    { OPTION_SEED, "--seed", AT(o.seed), "N", 0, 0, "of all that is drawn: entries, directions, cases" },
+    { OPTION_FLAG, "--json", AT(json), NULL, 0, 0, "one JSON object" },
+    { OPTION_NAME, "--junit", AT(junit), "FILE", 0, 0, "also writes the results as JUnit XML" },
+
+    { OPTION_GROUP, "of a model (DIR)", 0, NULL, 0, 0, NULL },
     { OPTION_INT, "--entries", AT(o.entries), "N", 1, INT_MAX, "of each tensor, drawn at random" },
     { OPTION_FLAG, "--every", AT(o.every), NULL, 0, 0, "every entry of every tensor (slow)" },
     { OPTION_INT, "--differences", AT(o.differences), "N", -1, INT_MAX, "of those, also by adaptive differences; -1: 4, or\n1 of a large model" },
-    { OPTION_SEED, "--seed", AT(o.seed), "N", 0, 0, "of the entries and the direction" },
     { OPTION_INT, "--batch", AT(o.batch), "N", 0, 65536, "windows; 0: 2, or what the model holds" },
     { OPTION_INT, "--seq", AT(o.seq), "N", 0, INT_MAX, "tokens of each; 0: 8, or what the model holds" },
-    { OPTION_INT, "--threads", AT(threads), "N", 0, 256, "0: all cores" },
+    { OPTION_INT, "--threads", AT(threads), "N", 0, 256, "0: all cores; also of --self-test" },
     { OPTION_NAME, "--isa", AT(isa), "NAME", 0, 0, "fast kernels to compare: portable, avx2, avx512\n[the best]" },
-    { OPTION_FLAG, "--json", AT(json), NULL, 0, 0, "one JSON object" },
+
+    { OPTION_GROUP, "of a kernel of yours", 0, NULL, 0, 0, NULL },
+    { OPTION_NAME, "--kernel", AT(op.kernel), "FILE", 0, 0, "a .c file, which $CC or cc compiles, or a .so, with\nthe function of include/vitrine_kernel.h" },
+    { OPTION_NAME, "--op", AT(op.op), "NAME", 0, 0, "the operator it computes; also of --dump" },
+    { OPTION_FLAG, "--list-ops", AT(op.list_ops), NULL, 0, 0, "names all operators and what they compute" },
+    { OPTION_NAME, "--precision", AT(op.precision), "NAME", 0, 0, "float64 or float32 [those that it has]" },
+    { OPTION_FLAG, "--all", AT(op.all), NULL, 0, 0, "all cases, also after two that fail" },
+    { OPTION_INT, "--case", AT(op.only), "N", 1, INT_MAX, "only this case" },
+    { OPTION_REAL, "--seconds", AT(op.seconds), "S", 0.01, 86400, "that a call may take" },
+
+    { OPTION_GROUP, "of tensors out of any program", 0, NULL, 0, 0, NULL },
+    { OPTION_NAME, "--dump", AT(op.dump), "FILE", 0, 0, ".npz or .safetensors; names: docs/check-kernel.md" },
+    { OPTION_FLAG, "--causal", AT(op.causal), NULL, 0, 0, "attention, projected: no key behind the query" },
+    { OPTION_NAME, "--layout", AT(op.layout), "NAME", 0, 0, "attention: bthd, or PyTorch's bhtd" },
+    { OPTION_REAL, "--temperature", AT(op.temperature), "T", 1e-30, 1e30, "crossentropy, lab" },
+    { OPTION_INT, "--heads", AT(op.heads), "N", 1, 65536, "projected, block, gpt, lab" },
+    { OPTION_FLAG, "--allow-degenerate", AT(op.degenerate), NULL, 0, 0, "let a dump pass that proves little" },
+
+    { OPTION_GROUP, "of the check itself", 0, NULL, 0, 0, NULL },
+    { OPTION_FLAG, "--self-test", AT(op.self_test), NULL, 0, 0, "finds planted faults, and passes correct kernels" },
+    { OPTION_SIZE, "--cases", AT(op.cases), "N", 0, 1e9, "correct ones of --self-test" },
 };
 
 static const void *defaults(int i, const char **label)
@@ -31,6 +58,7 @@ static const void *defaults(int i, const char **label)
     static check_args set;
     *label = "";
     if (i > 0) return NULL;
+    check_op_defaults(&set.op);
     vt_check_defaults(&set.o);
     return &set;
 }
@@ -164,9 +192,16 @@ static int run(const command *c, int argc, char **argv)
     vt_model *m = NULL;
     int code;
     vt_check_defaults(&a.o);
+    check_op_defaults(&a.op);
     if (!cli_parse(c, argc, argv, &a, &read, &code)) return code;
-    const char *folder = cli_folder(c, &read, &err);
-    vt_status s = folder ? VT_OK : VT_USAGE;
+    a.op.seed = a.o.seed;
+    a.op.threads = a.threads;
+    a.op.json = a.json;
+    a.op.junit = a.junit;
+    if (check_op_asked(&a.op)) return check_op_run(c, &read, &a.op);
+    vt_status s = check_op_uses(c, &read, &a.op, &err);
+    const char *folder = s ? NULL : cli_folder(c, &read, &err);
+    if (s == VT_OK && !folder) s = VT_USAGE;
     if (s == VT_OK && a.o.every && options_given(c, &read, "--entries"))
         s = fail(&err, VT_USAGE, "--every and --entries: expected one of them");
     if (s == VT_OK && (s = vt_model_open(&m, folder, a.threads, a.isa, &err)) == VT_OK)
@@ -178,23 +213,32 @@ static int run(const command *c, int argc, char **argv)
 
 const command cmd_check = {
     .name = "check",
-    .summary = "proves the gradients of a model",
-    .usage = "vitrine check DIR [option ...]",
+    .summary = "proves the gradients of a model, or of a kernel of yours",
+    .usage = "vitrine check DIR [option ...]\n"
+             "       vitrine check --kernel FILE --op NAME [option ...]\n"
+             "       vitrine check --dump FILE --op NAME [option ...]\n"
+             "       vitrine check --self-test [option ...]",
     .about = "Compares the hand-written gradient of the definitions, in double, with the complex\n"
              "step derivative of the same definitions, which has no rounding of differences:\n"
              "entry by entry, and along one random direction over all parameters; and the fast\n"
              "float kernels' gradient with the definitions'.  A column \"of bound\" says which\n"
-             "share of the error that rounding can explain was met.",
+             "share of the error that rounding can explain was met.\n\n"
+             "With --kernel the same is asked of a kernel that you wrote, run at many sizes in a\n"
+             "process of its own; with --dump, of tensors that any program wrote to a file.  What\n"
+             "is wrong is named: tensor, element, expected, found, and which fault explains it.",
     .rows = rows, .nrows = sizeof rows / sizeof *rows, .operands = 1,
     .examples =
         "  vitrine check model\n"
         "  vitrine check model --every --batch 1 --seq 4\n"
-        "  vitrine check model --json\n",
+        "  vitrine check model --json\n"
+        "  vitrine check --kernel attention.c --op attention\n"
+        "  vitrine check --dump attention.npz --op attention --causal --layout bhtd\n"
+        "  vitrine check --self-test\n",
     .exits =
         "  0  every gradient is within its bound\n"
-        "  1  one is not: it is named\n"
+        "  1  one is not: it is named; a kernel crashed, hung, or wrote where it must not\n"
         "  2  an option cannot be used\n"
-        "  3  the model is not what it should be\n"
+        "  3  the model, the kernel or the dump is not what it should be\n"
         "  4  reading or writing failed\n"
         "  5  sizes exceed memory\n",
     .defaults = defaults,

@@ -1,0 +1,183 @@
+/* check_op.c -- see check_op.h: options, and which function of the library they mean. */
+#include "cli/check_op.h"
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "cli/check_op_show.h"
+
+void check_op_defaults(check_op_args *a)
+{
+    *a = (check_op_args){ .layout = "bthd", .seconds = 10, .temperature = 1, .cases = 1000 };
+}
+
+bool check_op_asked(const check_op_args *a)
+{
+    return a->kernel || a->dump || a->self_test || a->list_ops;
+}
+
+/* ---- which options go together -------------------------------------------- */
+
+enum { MODEL = 1, KERNEL = 2, DUMP = 4, SELF = 8, LIST = 16 };
+
+static const struct { const char *option; int with; } uses[] = {
+    { "--entries", MODEL }, { "--differences", MODEL }, { "--every", MODEL }, { "--batch", MODEL }, { "--seq", MODEL },
+    { "--isa", MODEL }, { "--op", KERNEL | DUMP }, { "--precision", KERNEL | DUMP },
+    { "--all", KERNEL }, { "--case", KERNEL }, { "--seconds", KERNEL },
+    { "--causal", DUMP }, { "--temperature", DUMP }, { "--layout", DUMP }, { "--heads", DUMP },
+    { "--allow-degenerate", DUMP }, { "--cases", SELF }, { "--threads", MODEL | SELF },
+    { "--seed", MODEL | KERNEL | DUMP | SELF }, { "--json", MODEL | KERNEL | DUMP | SELF },
+    { "--junit", KERNEL | DUMP },
+};
+
+static int mode_of(const check_op_args *a, const options_read *read)
+{
+    return (read->noperands ? MODEL : 0) | (a->kernel ? KERNEL : 0) | (a->dump ? DUMP : 0) |
+           (a->self_test ? SELF : 0) | (a->list_ops ? LIST : 0);
+}
+
+vt_status check_op_uses(const command *c, const options_read *read, const check_op_args *a,
+                        vt_error *err)
+{
+    const int mode = mode_of(a, read);
+    static const char *const names[] = { "a model", "--kernel", "--dump", "--self-test" };
+    if (mode & (mode - 1))
+        return fail(err, VT_USAGE, "expected one of DIR, --kernel, --dump, --self-test and --list-ops");
+    for (size_t i = 0; i < sizeof uses / sizeof *uses; i++) {
+        if (!mode || uses[i].with & mode || !options_given(c, read, uses[i].option)) continue;
+        const char *with = "";
+        for (int m = 0; m < 4 && !*with; m++) if (uses[i].with & 1 << m) with = names[m];
+        return fail(err, VT_USAGE, "%s goes with %s (vitrine check --help)", uses[i].option, with);
+    }
+    return VT_OK;
+}
+
+/* ---- the checks ------------------------------------------------------------ */
+
+typedef struct shown { size_t percent; } shown;
+
+static bool on_progress(void *context, size_t done, size_t of)
+{
+    shown *s = context;
+    const size_t percent = of ? (size_t)(100 * ((double)done / (double)of)) : 100;
+    if (percent == s->percent) return false;
+    s->percent = percent;
+    fprintf(stderr, "\rcase %zu of %zu (%zu %%)", done, of, percent);
+    fflush(stderr);
+    return false;
+}
+
+static void clear_progress(const shown *s)
+{
+    if (s->percent != SIZE_MAX) fprintf(stderr, "\r%*s\r", 60, "");
+}
+
+/* The folder of vitrine_kernel.h: where it was when this command was built. */
+static const char *include_folder(void)
+{
+    return access(VT_KERNEL_INCLUDE "/vitrine_kernel.h", R_OK) == 0 ? VT_KERNEL_INCLUDE : NULL;
+}
+
+static vt_status show_report(const check_op_args *a, const vt_op_report *r, const char *name,
+                             vt_error *err)
+{
+    vt_status s = VT_OK;
+    if (a->junit) s = check_op_junit(a->junit, r, name, err);
+    if (s == VT_OK) s = a->json ? check_op_json(r, name, err) : check_op_text(r, a, err);
+    return s;
+}
+
+/* The report is shown where there is one; what fails there is worse than the finding. */
+static vt_status end_report(const check_op_args *a, vt_op_report *r, const char *name, vt_status s,
+                            vt_error *err)
+{
+    vt_error why;
+    if (s == VT_OK || s == VT_CHECK_FAILED) {
+        const vt_status printed = show_report(a, r, name, &why);
+        if (printed) {
+            *err = why;
+            s = printed;
+        }
+    }
+    vt_op_report_free(r);
+    return s;
+}
+
+static vt_status run_kernel(const check_op_args *a, vt_error *err)
+{
+    const char *compiler = getenv("CC");
+    vt_kernel_options o;
+    vt_op_report r;
+    shown percent = { SIZE_MAX };
+    vt_kernel_defaults(&o);
+    o.kernel = a->kernel;
+    o.op = a->op;
+    o.precision = a->precision;
+    o.seed = a->seed;
+    o.all = a->all;
+    o.only = a->only;
+    o.seconds = a->seconds;
+    o.compiler = compiler && *compiler ? compiler : NULL;
+    o.include = include_folder();
+    const vt_status s = vt_check_kernel(&o, cli_terminal(stderr) ? on_progress : NULL, &percent, &r,
+                                        err);
+    clear_progress(&percent);
+    return end_report(a, &r, a->kernel, s, err);
+}
+
+static vt_status run_dump(const check_op_args *a, vt_error *err)
+{
+    vt_dump_options o;
+    vt_op_report r;
+    vt_dump_defaults(&o);
+    o.file = a->dump;
+    o.op = a->op;
+    o.layout = a->layout;
+    o.precision = a->precision;
+    o.causal = a->causal;
+    o.temperature = a->temperature;
+    o.heads = a->heads;
+    o.degenerate = a->degenerate;
+    o.seed = a->seed;
+    const vt_status s = vt_check_dump(&o, &r, err);
+    return end_report(a, &r, a->dump, s, err);
+}
+
+static vt_status run_self_test(const check_op_args *a, vt_error *err)
+{
+    vt_self_report r;
+    vt_error why;
+    shown percent = { SIZE_MAX };
+    vt_status s = vt_check_self_test(a->cases, a->seed, a->threads,
+                                     cli_terminal(stderr) ? on_progress : NULL, &percent, &r, err);
+    clear_progress(&percent);
+    if (s == VT_OK || s == VT_CHECK_FAILED) {
+        const vt_status printed = a->json ? check_self_json(&r, &why) : check_self_text(&r, &why);
+        if (printed) {
+            *err = why;
+            s = printed;
+        }
+    }
+    vt_self_report_free(&r);
+    return s;
+}
+
+static vt_status list_ops(vt_error *err)
+{
+    const char *meaning, *name;
+    for (int i = 0; (name = vt_op_name(i, &meaning)) != NULL; i++)
+        printf("%-13s %s\n", name, meaning);
+    return cli_flush(err);
+}
+
+int check_op_run(const command *c, const options_read *read, const check_op_args *a)
+{
+    const int mode = mode_of(a, read);
+    vt_error err;
+    vt_status s = check_op_uses(c, read, a, &err);
+    if (s == VT_OK && mode & (KERNEL | DUMP) && !a->op)
+        s = fail(&err, VT_USAGE, "--op: expected the name of an operator (vitrine check --list-ops)");
+    if (s == VT_OK)
+        s = mode == KERNEL ? run_kernel(a, &err) : mode == DUMP ? run_dump(a, &err)
+          : mode == SELF ? run_self_test(a, &err) : list_ops(&err);
+    return s ? cli_error(c, s, &err) : VT_OK;
+}
