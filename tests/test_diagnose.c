@@ -124,7 +124,41 @@ static bool run_kernel(op_found *f, const op_case *c, int (*run)(const vt_kernel
 
 /* ---- all specimens ----------------------------------------------------------------------- */
 
-enum { SEEDS = 3, SHAPES = 4 };
+enum { SEEDS = 3, CASES = 3 };
+
+/* The first failing cases of a kernel, as a check would meet them; how many. */
+static size_t failing_cases(diagnosis out[CASES], int op, precision p, uint64_t seed,
+                            int (*run)(const vt_kernel_call *, int), int bug)
+{
+    static const double scales[] = { 1, 1e3 };
+    size_t n = 0;
+    for (size_t a = 0; a < 2 && n == 0; a++)
+    for (int k = 0; n < CASES; k++) {
+        graph_sizes z;
+        op_case c = { .scale = 0 };
+        if ((n && k > 6) || !op_case_shapes(&z, k, op, seed)) break;
+        assert_ok(op_case_draw(&c, &z, p, scales[a], seed, &test_error));
+        op_found f = found_new(&c);
+        if (run_kernel(&f, &c, run, bug)) {
+            assert_ok(diagnose(&out[n], &c, &f, &test_error));
+            n += out[n].failing > 0;
+        }
+        found_free(&f);
+        op_case_free(&c);
+    }
+    return n;
+}
+
+static bool names(const diagnosis *d, const char *kind)
+{
+    return strcmp(fault_kind_name(d->kind), kind) == 0;
+}
+
+/* Of these a comparison of numbers knows nothing: they are exact checks. */
+static bool exact_kind(const char *kind)
+{
+    return strcmp(kind, "input_written") == 0 || strcmp(kind, "nondeterministic") == 0;
+}
 
 static void specimens_are_named(void **state)
 {
@@ -135,42 +169,24 @@ static void specimens_are_named(void **state)
     for (size_t i = 0; i < n; i++)
     for (int dtype = VT_KERNEL_F32; dtype <= VT_KERNEL_F64; dtype *= 2)
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
-        if (!(table[i].dtypes & dtype)) continue;
-        /* Of these a comparison knows nothing: they are exact checks of their own. */
-        if (strcmp(table[i].kind, "input_written") == 0 || strcmp(table[i].kind, "nondeterministic") == 0) continue;
+        const specimen *x = &table[i];
+        diagnosis d[CASES + 1];
+        if (!(x->dtypes & dtype) || exact_kind(x->kind) || x->fault == 0) continue;
         const precision p = dtype == VT_KERNEL_F64 ? PRECISION_F64 : PRECISION_F32;
-        bool failed = false;
-        diagnosis d = { .node = -1 };
-        runs += table[i].fault != 0;
-        for (size_t a = 0; a < 2 && !failed; a++)
-        for (int k = 0; !failed; k++) {
-            static const double scales[] = { 1, 1e3 };
-            graph_sizes z;
-            op_case c = { .scale = 0 };
-            if (!op_case_shapes(&z, k, graph_op_of(table[i].op), seed)) break;
-            assert_ok(op_case_draw(&c, &z, p, scales[a], seed, &test_error));
-            op_found f = found_new(&c);
-            if (run_kernel(&f, &c, table[i].run, table[i].fault)) {
-                assert_ok(diagnose(&d, &c, &f, &test_error));
-                failed = d.failing > 0;
-            }
-            found_free(&f);
-            op_case_free(&c);
-            if (table[i].fault == 0 && failed) fail_msg("%s: correct, but %s", table[i].name, d.sentence);
-        }
-        if (table[i].fault == 0) continue;
-        seen += failed;
-        const bool right = failed && strcmp(fault_kind_name(d.kind), table[i].kind) == 0;
+        const size_t cases = failing_cases(d, graph_op_of(x->op), p, seed, x->run, x->fault);
+        const diagnosis *told = &d[diagnose_choose(d, cases)];
+        const bool right = cases > 0 && names(told, x->kind);
+        runs++;
+        seen += cases > 0;
         named += right;
-        if (!failed || !right || getenv("SHOW"))
-            print_message("%s %s f%d seed %d: expected %s, said %s%s%s: %s [%d of %d] {%s}\n", right ? "ok" : failed ? "WRONG" : "UNSEEN",
-                          table[i].name, dtype, (int)seed, table[i].kind, fault_kind_name(d.kind),
-                          d.other ? " or " : "", d.other ? fault_kind_name(d.other) : "", d.sentence,
-                          d.explained, d.failing, d.location);
+        if (!right || getenv("SHOW"))
+            print_message("%s float%d, seed %d: %s, said %s: %s\n", x->name, dtype, (int)seed, x->kind,
+                          cases ? fault_kind_name(told->kind) : "nothing", cases ? told->sentence : "");
     }
-    print_message("specimens: %d runs, %d seen, %d named rightly\n", runs, seen, named);
+    print_message("specimens: %d runs, %d found, %d named rightly\n", runs, seen, named);
+    assert_true(runs > 700);
     assert_int_equal(seen, runs);
-    assert_true(named * 10 >= runs * 9);
+    assert_true(named * 100 >= runs * 95);
 }
 
 int main(void)

@@ -255,6 +255,24 @@ done:
     return status;
 }
 
+size_t diagnose_choose(const diagnosis *d, size_t n)
+{
+    size_t best = 0;
+    int most = -1;
+    for (size_t i = 0; i < n; i++) {
+        const fault_kind k = d[i].kind;
+        const bool weak = k == FAULT_ZERO || k == FAULT_ONE_ENTRY || k == FAULT_NOT_FINITE;
+        int votes = weak ? 0 : 1;
+        if (k == FAULT_NONE) continue;
+        for (size_t j = 0; j < n; j++) votes += 2 * (d[j].kind == k || d[j].other == k);
+        if (k == FAULT_UNKNOWN) votes = 0;
+        if (votes <= most) continue;
+        most = votes;
+        best = i;
+    }
+    return best;
+}
+
 /* ---- the check at fault ---------------------------------------------------------------------------- */
 
 const char *check_fault_name(check_fault f)

@@ -36,6 +36,12 @@ typedef struct diagnosis {
 VT_MUST_CHECK vt_status diagnose(diagnosis *out, const op_case *c, const op_found *f,
                                  vt_error *err);
 
+/* Which of n diagnoses of one kernel, of as many failing cases, is to be told: of the kind
+ * that explains most of them.  At small sizes faults look alike (of three columns, all
+ * lie behind the last whole tile of four: "not written"), so where as many cases say so,
+ * zero, one_entry, not_finite and unknown give way.  0 where n is 0. */
+size_t diagnose_choose(const diagnosis *d, size_t n);
+
 /* Why a comparison may say nothing about a kernel: the check is at fault. */
 typedef enum check_fault {
     CHECK_FINE,

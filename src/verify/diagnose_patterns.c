@@ -88,6 +88,48 @@ static bool nan_where_masked(const search *s, int t, bool gradient)
     return any;
 }
 
+/* The largest |x| of which a row's softmax takes exp, without its maximum subtracted. */
+static double row_exponent(const search *s, const graph_node *n, size_t i)
+{
+    const graph *g = s->g;
+    const double *x = s->c->x + g->tensor[n->in[0]].at;
+    double most = 0;
+    if (n->kind == GRAPH_ATTENTION) {           /* i: of its output, (b, t, h, i) */
+        const size_t HS = (size_t)n->HS, NH = (size_t)n->NH, T = (size_t)n->T, S = (size_t)n->S;
+        const double *q = x + i / HS * HS, *k = s->c->x + g->tensor[n->in[1]].at;
+        const size_t h = i / HS % NH, b = i / HS / NH / T;
+        for (size_t u = 0; u < S; u++) {
+            double dot = 0;
+            for (size_t c = 0; c < HS; c++) dot += q[c] * k[((b * S + u) * NH + h) * HS + c];
+            most = fmax(most, fabs(dot) / sqrt((double)HS));
+        }
+        return most;
+    }
+    const size_t row = n->kind == GRAPH_SOFTMAX ? i / (size_t)n->V : i;
+    for (size_t v = 0; v < (size_t)n->V; v++)
+        most = fmax(most, fabs(x[row * (size_t)n->V + v]) / n->temperature);
+    return most;
+}
+
+/* An output with NaN or Inf in no rows but those where exp would overflow. */
+static bool nan_where_large(const search *s, int t, bool gradient)
+{
+    const graph *g = s->g;
+    const graph_node *n = NULL;
+    bool any = false;
+    for (int i = 0; i < g->nnodes; i++)
+        if (g->node[i].out == t && (g->node[i].kind == GRAPH_ATTENTION || g->node[i].kind == GRAPH_SOFTMAX
+                                    || g->node[i].kind == GRAPH_CROSSENTROPY)) n = &g->node[i];
+    if (!n || gradient) return false;
+    for (size_t i = 0; i < g->tensor[t].count; i++) {
+        const element e = search_element(s, t, false, i);
+        if (isfinite(e.found)) continue;
+        if (!(row_exponent(s, n, i) > 0.98 * log(s->work.most))) return false;
+        any = true;
+    }
+    return any;
+}
+
 static bool not_finite(const search *s, int t, bool gradient)
 {
     for (size_t i = 0; i < s->g->tensor[t].count; i++) {
@@ -137,6 +179,8 @@ static const pattern patterns[] = {
     { all_zero, FAULT_ZERO, "is 0 everywhere", "each output is to be written, each gradient to be added into din[]" },
     { nan_where_masked, FAULT_MASKED_ROW, "has NaN or Inf from a query that sees no key",
       "a query that sees no key sums over nothing: its output and its gradients are 0" },
+    { nan_where_large, FAULT_SOFTMAX_UNSTABLE, "has NaN or Inf in rows where exp of a score overflows",
+      "subtract the row's maximum before exp" },
     { not_finite, FAULT_NOT_FINITE, "has NaN or Inf where numbers are expected",
       "exp of a score without the row's maximum subtracted, a division by a sum of 0, a root of a negative variance" },
     { rounded_single, FAULT_ROUNDED, "is off by as much as float32 rounds", "keep sums and intermediate values in the kernel's own precision" },

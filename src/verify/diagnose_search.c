@@ -15,6 +15,7 @@
 #include "verify/diagnose_search.h"
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { FIRST_GENERIC = 1000 };                  /* ranks: specific rules come first */
@@ -253,7 +254,7 @@ static bool try_value(search *s, hypothesis *h)
     agreement a;
     double v = h->fault.value;
     if (s->spent > s->most || !possible(s, h->mode)) return false;
-    for (int round = 0; round < 6; round++) {
+    for (int turn = 0; turn < 12; turn++) {
         const double step = 1e-5 * fabs(v);
         double dr, dd;
         h->fault.value = v + step;
@@ -274,7 +275,13 @@ static bool try_value(search *s, hypothesis *h)
         v = next > 4 * v ? 4 * v : next < v / 4 ? v / 4 : next;
         if (fabs(v - h->fault.value) < 1e-12 * fabs(v)) break;
     }
-    for (int digits = 1; digits < 12; digits++) {       /* the shortest that explains */
+    const double n2 = round(1 / (v * v));
+    if (h->fault.rule == RULE_ATT_SCALE_VALUE && n2 >= 1 && fabs(n2 * v * v - 1) < 1e-3) {
+        h->fault.value = 1 / sqrt(n2);
+        snprintf(h->named, sizeof h->named, "1/sqrt(%.0f)", n2);
+        if (try_one(s, h)) return true;
+    }
+    for (int digits = 1; digits < 17; digits++) {       /* the shortest that explains */
         snprintf(h->named, sizeof h->named, "%.*g", digits, v);
         if (sscanf(h->named, "%lf", &h->fault.value) != 1) return false;
         if (fabs(h->fault.value - v) > 1e-2 * fabs(v)) continue;
@@ -333,7 +340,8 @@ static void try_factor(search *s, hypothesis *h, unsigned slots)
 static int numbers(fault_rule r, const int **list)
 {
     static const int tiles[] = { 1, 2, 3, 4, 8, 16, 32, 64 };
-    static const int minus[] = { 10000, 1000000000, 100, 1000, 100000, 30000 };
+    static const int minus[] = { 10000, 1000000000, 100, 1000, 100000, 30000,     /* not to q, k */
+                                 -10000, -1000000000, -100, -1000, -100000, -30000 };
     static const int variants[] = { 0, 1, 2 };
     switch (r) {
     case RULE_ATT_KEY_TAIL: case RULE_ATT_TILE_LEAK: case RULE_ATT_NO_RESCALE:
@@ -347,7 +355,7 @@ static int numbers(fault_rule r, const int **list)
         *list = variants;
         return 3;
     case RULE_ATT_ONE_MORE: case RULE_ATT_MASK_INVERTED: case RULE_ATT_LSE_NO_MAX:
-    case RULE_ATT_RESCORED: case RULE_ATT_RESCORED_LSE:
+    case RULE_ATT_RESCORED: case RULE_ATT_RESCORED_LSE: case RULE_ATT_MAX_FROM_ZERO:
     case RULE_ATT_ASSIGN_DQ: case RULE_ATT_ASSIGN_DK: case RULE_ATT_ASSIGN_DV:
         *list = variants;
         return 2;
@@ -366,15 +374,17 @@ static void try_rule(search *s, hypothesis *h, fault_rule r)
     h->kind = fault_table(r)->kind;
     h->rank = (int)r;
     h->named[0] = '\0';
-    if (r == RULE_LN_EPS || r == RULE_GELU_K0 || r == RULE_GELU_K1) {
-        h->fault.value = r == RULE_LN_EPS ? 1e-5 : r == RULE_GELU_K0 ? 0.79788456080286535588 : 0.044715;
+    h->fault.value = r == RULE_LN_EPS ? 1e-5 : r == RULE_GELU_K0 ? 0.79788456080286535588
+                     : r == RULE_GELU_K1 ? 0.044715
+                     : r == RULE_ATT_SCALE_VALUE ? 1 / sqrt(s->g->node[h->node].HS) : 0;
+    if (h->fault.value > 0) {
         try_value(s, h);
         return;
     }
     for (int i = 0; i < count; i++) {
         h->fault.number = list[i];
         if (list[0] == 1 && (list[i] >= S || (r == RULE_ATT_KEY_TAIL && S % list[i] == 0))) continue;
-        snprintf(h->named, sizeof h->named, "%d", list[i]);
+        snprintf(h->named, sizeof h->named, "%d", abs(list[i]));
         try_one(s, h);
     }
 }
@@ -392,6 +402,7 @@ static fault_kind kind_of_move(const graph_tensor *t, const fault *f)
 {
     const char *axis = f->axis < t->rank ? t->axis[f->axis] : "row";
     if (f->move == MOVE_SWAP || f->move == MOVE_SWAP_BACK) return FAULT_TRANSPOSED;
+    if (f->move >= MOVE_Q_K && f->move <= MOVE_Q_V) return FAULT_SWAPPED;
     if (strcmp(axis, "head") == 0) return FAULT_HEADS_SWAPPED;
     return strcmp(axis, "batch") == 0 ? FAULT_BATCH_MIXED : FAULT_POSITION_SHIFT;
 }
@@ -430,7 +441,7 @@ static void try_moves(search *s, hypothesis *h, fault_rule rule, int slot, unsig
     for (fault_move m = MOVE_REVERSE; m < MOVE_COUNT; m++)
     for (int back = 0; back <= (reads && h->mode != FAULT_IN_FORWARD); back++) {
         h->fault = (fault){ .rule = rule, .slot = slot, .slots = slots, .axis = axis, .move = m, .back = back };
-        if (axis == FAULT_AXIS_ROWS && m >= MOVE_SWAP) continue;
+        if (axis == FAULT_AXIS_ROWS && m >= MOVE_Q_K) continue;
         if (!fault_fits(&h->fault, s->g, n)) continue;
         h->kind = kind_of_move(&s->g->tensor[of_out ? n->out : n->in[slot]], &h->fault);
         try_one(s, h);
@@ -510,6 +521,15 @@ static void try_reads(search *s, hypothesis *h)
             if (n->in[slot] >= 0 && s->g->tensor[n->in[slot]].role < GRAPH_INTEGERS)
                 try_moves(s, h, RULE_READ_MOVED, slot, 0);
         if (n->kind == GRAPH_ATTENTION) try_moves(s, h, RULE_READ_MOVED_TWO, 1, 0);
+        h->rank = FIRST_GENERIC + 23;
+        h->kind = FAULT_WRONG_FACTOR;
+        for (int slot = 0; slot < GRAPH_INS && h->nodes == 1; slot++)
+            for (int t = 0; t < s->g->ntensors; t++) {
+                h->fault = (fault){ .rule = RULE_READ_OTHER, .slot = slot, .number = t };
+                try_fit(s, h);
+                h->fault.back = true;
+                if (n->stage[0] >= 0) try_fit(s, h);
+            }
         if (h->mode == FAULT_IN_BACKWARD || h->mode == FAULT_IN_BOTH) continue;
         h->rank = FIRST_GENERIC + 21;
         try_moves(s, h, RULE_OUT_MOVED, 0, 0);
@@ -601,6 +621,7 @@ static void try_group(search *s, group which, int phase)
 
 void search_hypotheses(search *s)
 {
-    for (int phase = 0; phase < 3; phase++)
+    const double close = 0.25;          /* what no other could explain much better */
+    for (int phase = 0; phase < 3 && !(s->has_best && s->best.residual < close); phase++)
         for (group which = GROUP_NODE; which <= GROUP_KIND; which++) try_group(s, which, phase);
 }

@@ -130,6 +130,9 @@ static void move_words(char *out, size_t size, const graph_tensor *t, const faul
     case MOVE_PREVIOUS: case MOVE_PREVIOUS_ROUND: case MOVE_PREVIOUS_HELD:
         append(out, size, "one %s too late: each takes what belongs to the one before", axis);
         break;
+    case MOVE_Q_K: append(out, size, "with the columns of q and k exchanged"); break;
+    case MOVE_K_V: append(out, size, "with the columns of k and v exchanged"); break;
+    case MOVE_Q_V: append(out, size, "with the columns of q and v exchanged"); break;
     case MOVE_FIRST:    append(out, size, "that of the first %s for every %s", axis, axis); break;
     default:
         append(out, size, "in the order of (%s, %s), not (%s, %s)", axis_name(t, f->axis + 1), axis,
@@ -159,7 +162,7 @@ static void generic_words(const search *s, const hypothesis *h, char *out, size_
     const graph_node *n = &g->node[h->node];
     const fault *f = &h->fault;
     const bool of_out = f->rule >= RULE_OUT_MOVED || f->rule == RULE_KEEP_ROWS || f->rule == RULE_MOVE_ROWS;
-    const bool reads = f->rule == RULE_READ_MOVED || f->rule == RULE_READ_MOVED_TWO;
+    const bool reads = f->rule >= RULE_READ_MOVED && f->rule < RULE_OUT_MOVED;
     int tensor = f->rule >= RULE_OUT_MOVED ? n->out : n->in[f->slot];
     char what[120] = "", name[80], other[80];
     for (int k = GRAPH_INS; k-- > 0;)                   /* the lowest last: it names the axes */
@@ -197,6 +200,9 @@ static void generic_words(const search *s, const hypothesis *h, char *out, size_
         append(out, size, "%s is read ", what);
         move_words(out, size, t, f);
         break;
+    case RULE_READ_OTHER:
+        append(out, size, "%s is read in place of %s", g->tensor[f->number].name, what);
+        break;
     case RULE_EXCHANGE:
         search_name(other, sizeof other, s, n->in[f->number], true);
         append(out, size, "%s and %s are exchanged", what, other);
@@ -217,6 +223,7 @@ static const char *generic_hint(const hypothesis *h)
     case FAULT_TRANSPOSED:     return "tensors are row-major: (C, OC) holds w[i][o] at i * OC + o";
     case FAULT_POSITION_SHIFT: return "look at the index of the position, or of the batch row, where it is read and written";
     case FAULT_BATCH_MIXED:    return "look at the index of the batch row where it is read and written";
+    case FAULT_WRONG_FACTOR:   return "backward takes the values of the forward pass: look at which tensor it reads";
     case FAULT_SWAPPED:        return "look at the order of the tensors in din[]";
     case FAULT_ROUNDED:        return "keep sums and gradients in the kernel's own precision";
     case FAULT_SCALE_MISSING:  return "the factor of the forward pass is also one of its gradient";

@@ -21,7 +21,8 @@
 typedef struct problem {
     const fault_work *w;
     fault_rule rule;
-    int number;                     /* of tiles */
+    int number;                     /* of tiles; or which variant */
+    double value;
     int B, T, S, NH, HS;
     double root;                    /* sqrt(HS) */
     const double *q, *k, *v;        /* (B, T or S, NH, HS) */
@@ -42,7 +43,7 @@ static bool takes_right_sum(fault_rule r)
 static problem problem_of(const fault *f, const graph *g, const graph_node *n, const double *x,
                           const int *ints, const fault_work *w)
 {
-    problem p = { w, f->rule, f->number, n->B, n->T, n->S, n->NH, n->HS, sqrt(n->HS),
+    problem p = { w, f->rule, f->number, f->value, n->B, n->T, n->S, n->NH, n->HS, sqrt(n->HS),
                   x + g->tensor[n->in[0]].at, x + g->tensor[n->in[1]].at,
                   x + g->tensor[n->in[2]].at, NULL, x + g->tensor[n->out].at, NULL,
                   n->S + (f->rule == RULE_ATT_ONE_MORE && f->number == 1 && n->B > 1), 0, NULL, NULL, NULL };
@@ -103,6 +104,7 @@ static double score_scale(const problem *p)
     switch (p->rule) {
     case RULE_ATT_SCALE:
     case RULE_ATT_RESCORED: case RULE_ATT_RESCORED_LSE: return 1;
+    case RULE_ATT_SCALE_VALUE: return p->value;
     case RULE_ATT_SCALE_TWICE: return 1 / (p->root * p->root);
     case RULE_ATT_SCALE_HS:    return p->root;
     case RULE_ATT_SCALE_C:     return 1 / sqrt((double)p->NH * p->HS);
@@ -149,8 +151,9 @@ static void softmax_row(const problem *p, double *a, const double *s, const bool
         if (p->rule != RULE_ATT_RESCORED_LSE) sum = held(p, sum + a[u]);
     }
     for (int u = 0; u < p->columns; u++) {
-        if (none || sees(p, t, u)) a[u] /= sum;
-        else a[u] = 0;
+        if (!(none || sees(p, t, u)) || (sum == 0 && p->rule == RULE_ATT_MAX_FROM_ZERO && p->number == 0))
+            a[u] = 0;
+        else a[u] /= sum;
     }
 }
 
@@ -311,7 +314,7 @@ static bool reaches(const problem *p, int t, int u)
     case RULE_ATT_MASK_AFTER: case RULE_ATT_MASK_AFTER_RENORMED: case RULE_ATT_MASK_ADD:
     case RULE_ATT_EMPTY_ALL:                        return true;
     case RULE_ATT_MASK_MINUS: case RULE_ATT_MASK_ZERO:
-        return right_see(p, t, u);
+        return right_see(p, t, u) || p->number < 0;
     default:
         return sees(p, t, u) || p->rule == RULE_ATT_EMPTY_NAN;
     }

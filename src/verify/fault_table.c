@@ -53,6 +53,7 @@ static const fault_info table[RULE_COUNT] = {
     [RULE_ATT_SCALE_TWICE_DK] = { FAULT_SCALE_WRONG, ATT, B, "dk is divided by HS, not by sqrt(HS)", scale_hint },
     [RULE_ATT_SCALE_TWICE_BOTH] = { FAULT_SCALE_WRONG, ATT, B, "dq and dk are divided by HS, not by sqrt(HS)", scale_hint },
     [RULE_ATT_SCALE_C_BOTH] = { FAULT_SCALE_WRONG, ATT, B, "dq and dk are divided by sqrt(NH HS), not by sqrt(HS)", scale_hint },
+    [RULE_ATT_SCALE_VALUE] = { FAULT_SCALE_WRONG, ATT, OUT, "scores are multiplied by %s, not by 1/sqrt(HS)", scale_hint },
     [RULE_ATT_NO_ROW_SUM] = { FAULT_SOFTMAX_ROW_SUM_MISSING, ATT, B, "ds = a da: the row sum is not subtracted", row_hint },
     [RULE_ATT_ROW_SUM_QUERIES] = { FAULT_SOFTMAX_ROW_SUM_WRONG, ATT, B, "the sum in ds runs over queries, not over keys", row_hint },
     [RULE_ATT_ROW_SUM_PLAIN] = { FAULT_SOFTMAX_ROW_SUM_WRONG, ATT, B, "the sum in ds is of da, not weighted by a", row_hint },

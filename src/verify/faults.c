@@ -106,6 +106,9 @@ static size_t taken(fault_move m, size_t at, size_t length)
     case MOVE_PREVIOUS: case MOVE_PREVIOUS_HELD: return at ? at - 1 : length;
     case MOVE_NEXT_ROUND:     return (at + 1) % length;
     case MOVE_PREVIOUS_ROUND: return (at + length - 1) % length;
+    case MOVE_Q_K: return at < length / 3 ? at + length / 3 : at < length / 3 * 2 ? at - length / 3 : at;
+    case MOVE_K_V: return at < length / 3 ? at : at < length / 3 * 2 ? at + length / 3 : at - length / 3;
+    case MOVE_Q_V: return at < length / 3 ? at + length / 3 * 2 : at < length / 3 * 2 ? at : at - length / 3 * 2;
     default:                  return 0;
     }
 }
@@ -152,6 +155,8 @@ static bool changes(const fault *f, const graph_tensor *t, bool keeps)
     if (length < 2) return false;
     if (!keeps && (f->move == MOVE_SWAP || f->move == MOVE_SWAP_BACK))
         return f->axis + 1 < t->rank && t->shape[f->axis + 1] > 1;
+    if (!keeps && f->move >= MOVE_Q_K && f->move <= MOVE_Q_V)
+        return f->axis + 1 == t->rank && length % 3 == 0 && strcmp(t->axis[f->axis], "column") == 0;
     if (!keeps) return true;
     for (size_t i = 0; i < length; i++) left += kept(f, i, length);
     return left > 0 && left < length;
@@ -174,6 +179,11 @@ bool fault_fits(const fault *f, const graph *g, const graph_node *n)
         return f->number > f->slot && real_slot(g, n, f->slot) && real_slot(g, n, f->number)
                && g->tensor[n->in[f->number]].count == g->tensor[n->in[f->slot]].count
                && n->in[f->number] != n->in[f->slot];
+    if (f->rule == RULE_READ_OTHER)
+        return real_slot(g, n, f->slot) && n->in[f->slot] != f->number
+               && g->tensor[f->number].role < GRAPH_INTEGERS
+               && g->tensor[f->number].count == g->tensor[n->in[f->slot]].count
+               && g->tensor[f->number].count > 1;
     const unsigned slots = f->rule == RULE_READ_MOVED_TWO ? 3u << f->slot : reads ? 1u << f->slot : f->slots;
     for (int s = 0; s < GRAPH_INS; s++) {
         if (!(slots >> s & 1)) continue;
@@ -241,19 +251,30 @@ static void add_wrong(const fault *f, const graph *g, const graph_node *n, doubl
     add(to, share, t->count);
 }
 
-/* From a block in which one input lies elsewhere, or two. */
-static void backward_reads(const fault *f, const graph *g, const graph_node *n, double *dx,
-                           const double *x, const int *ints, const fault_work *w)
+/* A block like x in which the inputs lie where the fault reads them. */
+static double *read_block(const fault *f, const graph *g, const graph_node *n, const double *x,
+                          const int *ints, const fault_work *w)
 {
     double *block = w->scratch + g->reals;
     const int last = f->slot + (f->rule == RULE_READ_MOVED_TWO);
     memcpy(block, x, g->reals * sizeof *x);
     for (int s = f->slot; s <= last; s++) {
         const graph_tensor *t = &g->tensor[n->in[s]];
-        fault_move_elements(block + t->at, x + t->at, t, f);
+        if (f->rule == RULE_READ_OTHER)
+            memcpy(block + t->at, x + g->tensor[f->number].at, t->count * sizeof *x);
+        else fault_move_elements(block + t->at, x + t->at, t, f);
     }
+    if (f->rule == RULE_READ_OTHER && f->back) graph_node_forward_f64(g, n, block, ints);
+    return block;
+}
+
+static void backward_reads(const fault *f, const graph *g, const graph_node *n, double *dx,
+                           const double *x, const int *ints, const fault_work *w)
+{
+    double *block = read_block(f, g, n, x, ints, w);
+    const int last = f->slot + (f->rule == RULE_READ_MOVED_TWO);
     contributions(g, n, dx + g->tensor[n->out].at, block, ints, w);
-    for (int s = f->slot; s <= last && f->back; s++) {
+    for (int s = f->slot; s <= last && f->back && f->rule != RULE_READ_OTHER; s++) {
         const graph_tensor *t = &g->tensor[n->in[s]];
         fault_move_back(block, w->scratch + t->at, t, f);
         memcpy(w->scratch + t->at, block, t->count * sizeof *block);
@@ -275,7 +296,7 @@ void fault_backward(const fault *f, const graph *g, const graph_node *n, double 
         graph_node_backward_f64(g, n, dx, x, ints);
         return;
     }
-    if (f->rule == RULE_READ_MOVED || f->rule == RULE_READ_MOVED_TWO) {
+    if (f->rule >= RULE_READ_MOVED && f->rule < RULE_OUT_MOVED) {
         backward_reads(f, g, n, dx, x, ints, w);
         return;
     }
@@ -308,13 +329,8 @@ void fault_forward(const fault *f, const graph *g, const graph_node *n, double *
         else fault_node_forward(f, g, n, x, ints, w);
         return;
     }
-    if (f->rule == RULE_READ_MOVED || f->rule == RULE_READ_MOVED_TWO) {
-        double *block = w->scratch + g->reals;
-        memcpy(block, x, g->reals * sizeof *x);
-        for (int slot = f->slot; slot <= f->slot + (f->rule == RULE_READ_MOVED_TWO); slot++) {
-            const graph_tensor *in = &g->tensor[n->in[slot]];
-            fault_move_elements(block + in->at, x + in->at, in, f);
-        }
+    if (f->rule >= RULE_READ_MOVED && f->rule < RULE_OUT_MOVED) {
+        double *block = read_block(f, g, n, x, ints, w);
         graph_node_forward_f64(g, n, block, ints);
         memcpy(out, block + t->at, t->count * sizeof *out);
         for (int i = 0; i < GRAPH_STAGES; i++) {

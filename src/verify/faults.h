@@ -73,6 +73,8 @@ typedef enum fault_rule {
     RULE_READ_MOVED,            /* reads input `slot` at other places; `back`: and writes
                                    its gradient there, too */
     RULE_READ_MOVED_TWO,        /* so does the next input (keys and values) */
+    RULE_READ_OTHER,            /* reads tensor `number` in place of input `slot`; `back`:
+                                   and makes its stages (mean, rstd) from it, too */
     RULE_OUT_MOVED,             /* forward: writes its output to other places */
     RULE_OUT_KEEP,              /* forward: writes some rows only, 0 elsewhere */
     RULE_OUT_SCALE,             /* forward: times `value` */
@@ -81,7 +83,7 @@ typedef enum fault_rule {
     RULE_ATT_SCALE_DQ = RULE_FIRST_OF_NODES, RULE_ATT_SCALE_DK, RULE_ATT_SCALE_BOTH,
     RULE_ATT_SCALE, RULE_ATT_SCALE_TWICE, RULE_ATT_SCALE_HS, RULE_ATT_SCALE_C,
     RULE_ATT_SCALE_TWICE_DQ, RULE_ATT_SCALE_TWICE_DK, RULE_ATT_SCALE_TWICE_BOTH,
-    RULE_ATT_SCALE_C_BOTH,
+    RULE_ATT_SCALE_C_BOTH, RULE_ATT_SCALE_VALUE,
     RULE_ATT_NO_ROW_SUM, RULE_ATT_ROW_SUM_QUERIES, RULE_ATT_ROW_SUM_PLAIN,
     RULE_ATT_ROW_SUM_MEAN, RULE_ATT_ROW_SUM_CHANNELS, RULE_ATT_ROW_SUM_DOUT,
     RULE_ATT_ROW_SUM_SQUARES, RULE_ATT_NO_SOFTMAX_BACKWARD, RULE_ATT_RESCORED,
@@ -133,6 +135,7 @@ typedef enum fault_move {
     MOVE_NEXT_ROUND, MOVE_PREVIOUS_ROUND,       /* round the end */
     MOVE_NEXT_HELD, MOVE_PREVIOUS_HELD,         /* the end takes its own, too */
     MOVE_FIRST,                                 /* all take the first one's */
+    MOVE_Q_K, MOVE_K_V, MOVE_Q_V,               /* thirds of the columns are exchanged */
     MOVE_SWAP, MOVE_SWAP_BACK,                  /* written with this axis and the next exchanged */
     MOVE_COUNT
 } fault_move;
@@ -144,7 +147,7 @@ typedef struct fault {
     int    slot, axis, number;
     unsigned slots;             /* bits */
     bool   assign;              /* of RULE_KEEP_ROWS: what was there is lost */
-    bool   back;                /* of RULE_READ_MOVED */
+    bool   back;                /* of RULE_READ_... */
     fault_keep keep;
     fault_move move;
     double value;
