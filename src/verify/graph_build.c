@@ -510,6 +510,18 @@ static vt_status check_sizes(graph_sizes *z, int uses, const char *op, vt_error 
     return VT_OK;
 }
 
+/* Rows and columns that are products of sizes are counted in an int. */
+static vt_status check_products(const graph_sizes *z, vt_error *err)
+{
+    const size_t across = (size_t)z->NH * (size_t)z->HS, widths[] = {
+        across, 3 * across, (size_t)z->C, (size_t)z->FF, (size_t)z->V, 1 };
+    for (size_t i = 0; i < sizeof widths / sizeof *widths; i++)
+        if (widths[i] > INT_MAX || (size_t)z->B * (size_t)z->T > INT_MAX / (widths[i] + 1))
+            return fail(err, VT_TOO_LARGE, "%s: a tensor of more than %d elements",
+                        graph_op_name(z->op), INT_MAX);
+    return VT_OK;
+}
+
 static vt_status check_relations(graph_sizes *z, vt_error *err)
 {
     const char *op = graph_op_name(z->op);
@@ -537,6 +549,7 @@ vt_status graph_build(graph *g, graph_sizes *z, vt_error *err)
     const char *op = graph_op_name(z->op);
     if (!op) return fail(err, VT_USAGE, "operator %d: expected one of vitrine_kernel.h", z->op);
     vt_status s = check_sizes(z, recipes[z->op].sizes, op, err);
+    if (s == VT_OK) s = check_products(z, err);
     if (s == VT_OK) s = check_relations(z, err);
     if (s) return s;
     builder b = { .g = g, .layer = -1, .err = err, .prefix = "" };
