@@ -173,6 +173,25 @@ exits 0 "check --every" "$vitrine" check small --every --json --batch 1 --seq 3
 is "$(key compared) $(key of)" "$(/usr/bin/python3 -c 'import json; n = json.load(open("info"))["parameters"]; print(n, n)')" \
     "compares all"
 is "$(key batch) $(key seq)" "1 3" "on the window that was asked for"
+exits 0 "check for people" "$vitrine" check small --seed 7
+contains "$out" "seed 7" "the seed is printed"
+contains "$out" "backward is forward's adjoint" "the layers"
+contains "$out" "causality, definitions" "what is exact"
+own=$out
+exits 0 "the seed again" "$vitrine" check small --seed 7
+is "$out" "$own" "gives the same report"
+exits 0 "check --junit" "$vitrine" check small --junit check.xml
+ok "is XML: a case for each verdict, none failed, and the counts are right" /usr/bin/python3 -c 'import xml.etree.ElementTree as tree
+root = tree.parse("check.xml").getroot()
+assert [s.get("name") for s in root] == ["gradients", "adjoint", "exact"]
+cases = root.findall("testsuite/testcase")
+assert sum(int(s.get("tests")) for s in root) == len(cases) > 40
+assert {s.get("failures") for s in root} == {"0"} and not root.findall(".//failure")
+assert sum(int(s.get("skipped")) for s in root) == len(root.findall(".//skipped"))
+assert len({(c.get("classname"), c.get("name")) for c in cases}) == len(cases)
+assert len(root[1]) == 3'
+refuses_out=$("$vitrine" check small --junit no/such/folder/check.xml 2>.err >/dev/null; echo $?)
+is "$refuses_out" 4 "--junit into no folder"
 refuses 2 "--seq 9: expected 1 to 8" "a window that is too long" "$vitrine" check small --seq 9
 cp -r small nan
 /usr/bin/python3 -c 'import json, struct
@@ -235,6 +254,11 @@ is "$(wc -l < .err)" 1 "in one line"
 exits 1 "check does not pass it" "$vitrine" check poked --json
 ok "is JSON" is_json
 lacks "$err" "wte" "the tensor that the backward pass meets first is named"
+"$vitrine" check poked --junit poked.xml > /dev/null 2>&1
+ok "--junit of a failing check" /usr/bin/python3 -c 'import xml.etree.ElementTree as tree
+root = tree.parse("poked.xml").getroot()
+assert sum(int(s.get("failures")) for s in root) == len(root.findall(".//failure")) > 1
+assert root.find("testsuite/testcase[@name=\"all\"]/failure").get("message").startswith("headw[")'
 contains "$err" "vitrine check: headw[" "the head"
 contains "$err" "no bound: NaN or Inf; first of " "a bound that is none is said to be"
 ok "with null for what is not finite" /usr/bin/python3 -c 'import json

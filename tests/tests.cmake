@@ -38,6 +38,7 @@ if(avx2 IN_LIST isas)
   target_compile_definitions(test_simd PRIVATE VT_X86=1)
 endif()
 
+target_sources(test_junit PRIVATE src/cli/junit.c)          # of the command, not the library
 target_link_libraries(test_austen PRIVATE ZLIB::ZLIB)       # it makes archives
 
 add_executable(bits tests/bits.c)           # for cli_bits.sh

@@ -26,7 +26,7 @@ static const struct { const char *option; int with; } uses[] = {
     { "--causal", DUMP }, { "--temperature", DUMP }, { "--layout", DUMP }, { "--heads", DUMP },
     { "--allow-degenerate", DUMP }, { "--cases", SELF }, { "--threads", MODEL | SELF },
     { "--seed", MODEL | KERNEL | DUMP | SELF }, { "--json", MODEL | KERNEL | DUMP | SELF },
-    { "--junit", KERNEL | DUMP },
+    { "--junit", MODEL | KERNEL | DUMP },
 };
 
 static int mode_of(const check_op_args *a, const options_read *read)
