@@ -14,7 +14,7 @@
 #include "base/rng.h"
 #include "model/gpt.h"
 #include "support.h"
-#include "verify/graph.h"
+#include "verify/faults.h"
 #include "verify/kernel_host.h"
 #include "verify/specimens.h"
 
@@ -65,7 +65,8 @@ typedef struct part { part_kind kind; size_t n; double *x; } part;  /* integers 
 typedef struct problem {
     shape z;
     part in[MOST];
-    size_t nin, nout;                   /* nout: elements of the one output */
+    size_t nin, nouts, outs[4];         /* outs: elements of each output */
+    size_t nout, ndout;                 /* of all, and of the last, which has a gradient */
     double *dout, *start[MOST];         /* start: what the gradients hold before */
 } problem;
 
@@ -136,9 +137,17 @@ static problem problem_new(const shape *shape_)
                           add_real(&p, V * C), add_real(&p, z->S * C);
                           for (size_t l = 0; l < z->L; l++) add_layer(&p, C, z->FF);
                           add_real(&p, C), add_real(&p, C), p.nout = BT; break;
+    case VT_OP_LAB:       add_real(&p, z->T * C);
+                          for (int i = 0; i < 3; i++) add_real(&p, C * H);
+                          add_real(&p, H * V), add_integers(&p, z->T, V, false);
+                          p.outs[0] = z->NH * z->T * z->T, p.outs[1] = z->T * H, p.outs[2] = z->T * V;
+                          p.nouts = 3, p.nout = 1; break;
     default:              fail_msg("op %d has no problem here", z->op);
     }
-    p.dout = uniforms(p.nout, 1);
+    p.ndout = p.outs[p.nouts++] = p.nout;
+    p.nout = 0;
+    for (size_t i = 0; i < p.nouts; i++) p.nout += p.outs[i];
+    p.dout = uniforms(p.ndout, 1);
     for (size_t i = 0; i < p.nin; i++)
         p.start[i] = p.in[i].kind == REAL ? uniforms(p.in[i].n, 1) : NULL;
     return p;
@@ -305,6 +314,36 @@ static void gpt(const problem *p, const double *const *x, const double *dout, re
         memcpy(r->grad[i], grads + at, p->in[i].n * sizeof *grads);
 }
 
+static void lab(const problem *p, const double *const *x, const double *dout, result *r)
+{
+    const shape *z = &p->z;
+    const size_t H = z->NH * z->HS, TH = z->T * H, TV = z->T * z->V, TT = z->NH * z->T * z->T;
+    const int T = (int)z->T, C = (int)z->C, V = (int)z->V, K = (int)H, *target = to_int(&p->in[5]);
+    double *y[3], *dy[3], *P = r->out, *o = P + TT, *logits = o + TH, *stage = numbers(5 * TT);
+    double *lse = numbers(z->T), *loss = numbers(z->T), *dloss = numbers(z->T);
+    double *dlogits = numbers(TV), *d = numbers(TH);
+    for (int j = 0; j < 3; j++) {
+        y[j] = numbers(TH), dy[j] = numbers(TH);
+        ref_linear_forward_f64(y[j], x[0], x[1 + j], NULL, T, C, K);
+    }
+    ref_attention_forward_f64(o, stage, stage + TT, stage + 2 * TT, P, y[0], y[1], y[2], 1, T, 0,
+                              (int)z->NH, (int)z->HS);
+    ref_linear_forward_f64(logits, o, x[4], NULL, T, K, V);
+    ref_crossentropy_forward_f64(loss, lse, logits, target, z->temperature, T, V);
+    for (size_t t = 0; t < z->T; t++) {
+        logits[TV] += loss[t] / T;                      /* the last output */
+        dloss[t] = dout[0] / T;
+    }
+    ref_crossentropy_backward_f64(dlogits, dloss, lse, logits, target, z->temperature, T, V);
+    ref_linear_backward_f64(d, r->grad[4], NULL, dlogits, o, x[4], T, K, V);
+    double *att = numbers(TT);
+    for (size_t i = 0; i < TT; i++) att[i] = shake(P[i], probability_ulp * (1 + fabs(stage[TT + i])));
+    ref_attention_backward_f64(dy[0], dy[1], dy[2], stage + 3 * TT, stage + 4 * TT, d, att,
+                               y[0], y[1], y[2], 1, T, 0, (int)z->NH, (int)z->HS);
+    for (int j = 0; j < 3; j++)
+        ref_linear_backward_f64(r->grad[0], r->grad[1 + j], NULL, dy[j], x[0], x[1 + j], T, C, K);
+}
+
 static result reference(const problem *p, const double *const *x, const double *dout)
 {
     const shape *z = &p->z;
@@ -338,6 +377,7 @@ static result reference(const problem *p, const double *const *x, const double *
         break;
     case VT_OP_PROJECTED: projected(p, x, dout, &r); break;
     case VT_OP_BLOCK:     block(p, x, dout, &r); break;
+    case VT_OP_LAB:       lab(p, x, dout, &r); break;
     default:              gpt(p, x, dout, &r); break;
     }
     return r;
@@ -376,7 +416,7 @@ static expected expect(const problem *p, int dtype)
     for (int shake = 0; shake < SHAKES; shake++) {
         for (size_t i = 0; i < p->nin; i++)
             x[i] = p->in[i].kind == REAL ? shaken(p->in[i].x, p->in[i].n, ulp) : p->in[i].x;
-        const result r = reference(p, x, shaken(p->dout, p->nout, ulp));
+        const result r = reference(p, x, shaken(p->dout, p->ndout, ulp));
         out = fmax(out, largest(r.out, e.want.out, p->nout));
         for (size_t i = 0; i < p->nin; i++)
             if (p->start[i]) grad[i] = fmax(grad[i], largest(r.grad[i], e.want.grad[i], p->in[i].n));
@@ -437,7 +477,7 @@ static vt_kernel_call call_of(const problem *p, int dtype)
         .abi = VT_KERNEL_ABI, .bytes = sizeof(vt_kernel_call), .op = z->op, .dtype = dtype,
         .causal = z->causal, .temperature = z->temperature, .N = z->N, .C = z->C, .OC = z->OC,
         .V = z->V, .B = z->B, .T = z->T, .S = z->S, .NH = z->NH, .HS = z->HS, .FF = z->FF,
-        .L = z->L, .nin = p->nin, .nout = 1,
+        .L = z->L, .nin = p->nin, .nout = p->nouts,
     };
 }
 
@@ -454,20 +494,21 @@ static result run(const specimen *s, const problem *p, int dtype)
 {
     vt_kernel_call c = call_of(p, dtype);
     result r = result_new(p);
-    void *in[MOST] = { NULL }, *din[MOST] = { NULL }, *out = guarded(p->nout * width_of(REAL, dtype));
-    void *dout = pack(p->dout, p->nout, REAL, dtype), *save = guarded(save_bytes(p));
+    void *in[MOST] = { NULL }, *din[MOST] = { NULL }, *out[4] = { NULL };
+    void *dout = pack(p->dout, p->ndout, REAL, dtype), *save = guarded(save_bytes(p));
+    for (size_t i = 0; i < p->nouts; i++) out[i] = guarded(p->outs[i] * width_of(REAL, dtype));
     for (size_t i = 0; i < p->nin; i++) {
         const part *a = &p->in[i];
         if (a->n) in[i] = pack(a->x, a->n, a->kind, dtype);
         if (p->start[i]) din[i] = pack(p->start[i], a->n, REAL, dtype);
     }
-    const void *in_[MOST], *dout_[1] = { dout };
-    void *out_[1] = { out };
+    const void *in_[MOST], *dout_[4] = { NULL };
     memcpy(in_, in, sizeof in);
-    c.in = in_, c.out = out_, c.save = save, c.save_bytes = save_bytes(p);
+    dout_[p->nouts - 1] = dout;
+    c.in = in_, c.out = out, c.save = save, c.save_bytes = save_bytes(p);
     c.pass = VT_KERNEL_FORWARD;
     assert_int_equal(s->run(&c, s->fault), 0);
-    unpack(r.out, out, p->nout, dtype);
+    for (size_t i = 0, at = 0; i < p->nouts; at += p->outs[i++]) unpack(r.out + at, out[i], p->outs[i], dtype);
     c.pass = VT_KERNEL_BACKWARD, c.dout = dout_, c.din = din;
     assert_int_equal(s->run(&c, s->fault), 0);
     for (size_t i = 0; i < p->nin; i++) {
@@ -479,7 +520,8 @@ static result run(const specimen *s, const problem *p, int dtype)
         guarded_free(before);
         guarded_free(in[i]);
     }
-    guarded_free(out), guarded_free(dout), guarded_free(save);
+    for (size_t i = 0; i < p->nouts; i++) guarded_free(out[i]);
+    guarded_free(dout), guarded_free(save);
     return r;
 }
 
@@ -504,6 +546,11 @@ static const shape shapes[] = {
     { VT_OP_BLOCK, .B = 1, .T = 1, .NH = 1, .HS = 1, .C = 1, .FF = 1, .scale = 1 },
     { VT_OP_BLOCK, .B = 1, .T = 3, .NH = 2, .HS = 2, .C = 4, .FF = 17, .scale = 1e4 },
     { VT_OP_BLOCK, .B = 2, .T = 2, .NH = 2, .HS = 2, .C = 4, .FF = 3, .scale = 1e-4 },
+
+    { VT_OP_LAB, .T = 6, .C = 8, .NH = 2, .HS = 2, .V = 10, .scale = 1, .temperature = 0.5 },
+    { VT_OP_LAB, .T = 3, .C = 5, .NH = 1, .HS = 4, .V = 3, .scale = 2, .temperature = 2 },
+    { VT_OP_LAB, .T = 1, .C = 1, .NH = 1, .HS = 1, .V = 1, .scale = 1 },
+    { VT_OP_LAB, .T = 5, .C = 3, .NH = 3, .HS = 1, .V = 7, .scale = 1e-4 },
 
     { VT_OP_SOFTMAX, .N = 5, .V = 7, .scale = 1 },
     { VT_OP_SOFTMAX, .N = 3, .V = 17, .scale = 10 },
@@ -533,6 +580,7 @@ static const shape shapes[] = {
     { VT_OP_GELU, .N = 17, .scale = 3 },
     { VT_OP_GELU, .N = 1, .scale = 1 },
     { VT_OP_GELU, .N = 14, .scale = 1e4 },
+    { VT_OP_GELU, .N = 11, .scale = 1 },
     { VT_OP_GELU, .N = 7, .scale = 1e-4 },
 
     { VT_OP_ATTENTION, .B = 2, .T = 5, .S = 5, .NH = 2, .HS = 3, .causal = true, .scale = 1 },
@@ -630,15 +678,16 @@ static void correct_ones_at_random_sizes(void **state)
     enum { CASES = 240 };
     for (size_t i = 0; i < CASES; i++) {
         rng_seed(&random_numbers, 1000 + i);
-        const int op = VT_OP_SOFTMAX + (int)(i % (VT_OP_GPT - VT_OP_SOFTMAX + 1));
-        const bool model = op == VT_OP_BLOCK || op == VT_OP_GPT;
+        const int op = VT_OP_SOFTMAX + (int)(i % VT_OP_LAB);
+        const bool model = op == VT_OP_BLOCK || op == VT_OP_GPT, deep = model || op == VT_OP_LAB;
         size_t size[10];
         for (int j = 0; j < 10; j++) size[j] = (size_t)rng_integers(&random_numbers, 1, model ? 7 : 18);
         shape z = { op, .N = size[0], .C = size[1], .OC = size[2], .V = size[3], .B = 1 + size[4] % 3,
                     .T = size[5], .S = size[6], .NH = 1 + size[7] % 3, .HS = size[8], .FF = size[9],
                     .L = 1 + size[0] % 2, .causal = size[1] % 2, .masked = size[2] % 3 == 0,
-                    .scale = pow(10, uniform(-4, model ? 1 : 4)), .temperature = uniform(0.25, 2) };
+                    .scale = pow(10, uniform(-4, deep ? 1 : 4)), .temperature = uniform(0.25, 2) };
         if (model) z.C = z.NH * z.HS, z.causal = true, z.masked = false, z.temperature = 1;
+        if (op == VT_OP_LAB) z.causal = true;
         if (op == VT_OP_GPT) z.S = z.T + size[6] % 3;
         try_problem(&z, 1000 + i, false);
     }
@@ -660,7 +709,7 @@ static void a_query_without_keys(void **state)
     problem p = problem_new(&both), one = p;            /* `one`: its second query alone */
     const double first_hidden[T * S] = { 0, 0, 1, 1 };
     memcpy(p.in[VT_ATTENTION_MASK].x, first_hidden, sizeof first_hidden);
-    one.z.T = 1, one.nout = HS, one.dout = p.dout + HS;
+    one.z.T = 1, one.nout = one.ndout = one.outs[0] = HS, one.dout = p.dout + HS;
     one.in[VT_ATTENTION_Q].n = HS, one.in[VT_ATTENTION_Q].x += HS, one.start[VT_ATTENTION_Q] += HS;
     one.in[VT_ATTENTION_MASK].n = S, one.in[VT_ATTENTION_MASK].x += S;
     for (size_t i = 0; i < n; i++) {
@@ -736,6 +785,7 @@ static void the_table_is_whole(void **state)
         assert_true(first == (s->kind[0] == 0));
         assert_true(first == (strcmp(s->name, s->kernel) == 0));
         assert_true(graph_op_of(s->op) != 0);
+        assert_true(first || fault_kind_of(s->kind) != FAULT_NONE);
         assert_non_null(s->run);
         assert_ptr_equal(specimen_find(s->name), s);    /* names stand once */
         if (s->fault && strcmp(s->kernel, "gpt") == 0) gpt_faults++;
