@@ -99,7 +99,7 @@ static bool prefix_of(const op_case *c, prefix *p)
 static bool is_zero(const op_case *c, const graph_tensor *t, size_t element, bool gradient)
 {
     if (c->z.op == VT_OP_ATTENTION) {
-        const int query = axis_named(t, "query", "query"), key = axis_named(t, "key", "key");
+        const int query = axis_named(t, "query", "position"), key = axis_named(t, "key", "key");
         if (query >= 0) {
             for (int u = 0; u < c->z.S; u++)
                 if (sees(c, along(t, query, element), u)) return false;

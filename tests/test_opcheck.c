@@ -1,0 +1,534 @@
+/* test_opcheck.c -- the check of a kernel: what each row is there for, planted one by one.
+ *
+ * A kernel here is a correct specimen with something done to it before or after; what has
+ * to be found follows from what was done.
+ */
+#include "support.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "verify/kernel_check.h"
+#include "verify/op_judge.h"
+#include "verify/specimens.h"
+
+static int correct(const vt_kernel_call *c)
+{
+    return specimen_find("attention_masked")->run(c, 0);
+}
+
+/* Sizes at which every index means something. */
+static const graph_sizes CAUSAL = { .op = VT_OP_ATTENTION, .B = 2, .T = 5, .S = 7, .NH = 3,
+                                    .HS = 4, .causal = true, .temperature = 1 };
+static const graph_sizes MASKED = { .op = VT_OP_ATTENTION, .B = 2, .T = 5, .S = 7, .NH = 3,
+                                    .HS = 4, .masked = true, .temperature = 1 };
+
+static vt_op_case check(int (*run)(const vt_kernel_call *, int), const graph_sizes *z, precision p)
+{
+    op_local local = { .run = run };
+    const op_kernel k = op_kernel_local(&local);
+    vt_op_case c;
+    assert_ok(kernel_check_one(&c, &k, z, p, 1, 7, false, &test_error));
+    op_local_free(&local);
+    return c;
+}
+
+static const vt_op_row *row(const vt_op_case *c, const char *name)
+{
+    for (size_t i = 0; i < c->nrows; i++)
+        if (strcmp(c->rows[i].name, name) == 0) return &c->rows[i];
+    fail_msg("no row %s", name);
+    return NULL;
+}
+
+/* Exactly these rows fail, a list with blanks around each ("," between). */
+static void fails(const vt_op_case *c, const char *names)
+{
+    for (size_t i = 0; i < c->nrows; i++) {
+        char name[60];
+        snprintf(name, sizeof name, ",%s,", c->rows[i].name);
+        const bool wanted = strstr(names, name) != NULL;
+        if ((c->rows[i].result == VT_ROW_FAIL) != wanted)
+            fail_msg("row %s: result %d, expected to fail: %d (%s)", c->rows[i].name,
+                     (int)c->rows[i].result, wanted, c->rows[i].note);
+    }
+    assert_int_equal(c->pass, false);
+}
+
+/* ---- correct kernels ---------------------------------------------------------- */
+
+static int plain(const vt_kernel_call *c, int fault) { (void)fault; return correct(c); }
+
+static void a_correct_kernel_passes_and_every_element_is_compared(void **state)
+{
+    (void)state;
+    const precision precisions[] = { PRECISION_F64, PRECISION_F32 };
+    for (size_t i = 0; i < 2; i++) {
+        vt_op_case c = check(plain, &CAUSAL, precisions[i]);
+        assert_true(c.pass);
+        /* o and dq: B T NH HS; dk and dv: B S NH HS */
+        assert_int_equal(c.compared, 2 * (2 * 5 * 3 * 4) + 2 * (2 * 7 * 3 * 4));
+        assert_int_equal(c.compared, c.of);
+        assert_int_equal(row(&c, "definitions")->compared, 120 + 2 * 168);     /* q, k, v */
+        assert_true(c.worst > 1e-6 && c.worst <= 1);
+        assert_string_equal(c.diagnosis.kind, "");
+        assert_int_equal(row(&c, "two runs")->result, VT_ROW_PASS);
+        assert_true(row(&c, "causality")->compared > 0 && row(&c, "the future")->compared > 0);
+        free(c.rows);
+    }
+}
+
+static void every_correct_specimen_passes_the_whole_list(void **state)
+{
+    (void)state;
+    size_t n, kernels = 0;
+    const specimen *s = specimen_table(&n);
+    for (size_t i = 0; i < n; i++) {
+        if (s[i].fault) continue;
+        op_local local = { .run = s[i].run };
+        const op_kernel k = op_kernel_local(&local);
+        const kernel_check_options o = { .op = graph_op_of(s[i].op), .f32 = true, .f64 = true,
+                                         .seed = 42, .name = s[i].name, .quick = true };
+        vt_op_report r;
+        assert_ok(kernel_check(&r, &k, &o, NULL, NULL, &test_error));
+        assert_int_equal(r.ncases, r.planned);
+        assert_int_equal(r.compared, r.of);
+        assert_true(r.pass && r.ncases > 40);
+        kernels++;
+        vt_op_report_free(&r);
+        op_local_free(&local);
+    }
+    assert_true(kernels >= 13);
+}
+
+/* ---- elements ------------------------------------------------------------------- */
+
+static void multiply(void *x, int dtype, size_t i, double by)
+{
+    if (dtype == VT_KERNEL_F64) ((double *)x)[i] *= by;
+    else ((float *)x)[i] = (float)((double)((float *)x)[i] * by);
+}
+
+/* Element (1, 3, 2, 1) of k's gradient, without what was there before. */
+static const size_t ELEMENT = ((1 * 7 + 3) * 3 + 2) * 4 + 1;
+
+static int one_percent(const vt_kernel_call *c, int fault)
+{
+    const bool backward = c->pass == VT_KERNEL_BACKWARD;
+    void *dk = backward ? c->din[VT_ATTENTION_K] : NULL;
+    const double before = !backward ? 0 : c->dtype == VT_KERNEL_F64
+                              ? ((double *)dk)[ELEMENT] : (double)((float *)dk)[ELEMENT];
+    const int code = correct(c);
+    (void)fault;
+    if (!backward) return code;
+    if (c->dtype == VT_KERNEL_F64) {
+        double *x = dk;
+        x[ELEMENT] = before + 1.01 * (x[ELEMENT] - before);
+    } else {
+        float *x = dk;
+        x[ELEMENT] = (float)(before + 1.01 * ((double)x[ELEMENT] - before));
+    }
+    return code;
+}
+
+/* ATT-09 */
+static void one_element_that_is_one_percent_off_is_named(void **state)
+{
+    (void)state;
+    const precision precisions[] = { PRECISION_F64, PRECISION_F32 };
+    for (size_t i = 0; i < 2; i++) {
+        vt_op_case c = check(one_percent, &CAUSAL, precisions[i]);
+        const vt_op_row *r = row(&c, "dk");
+        fails(&c, i == 0 ? ",dk,own forward,adjoint," : ",dk,");
+        assert_int_equal(r->failed, 1);
+        assert_string_equal(r->index, "dk[1, 3, 2, 1]");
+        assert_string_equal(r->where, "batch 1, key 3, head 2, channel 1");
+        assert_string_equal(c.diagnosis.kind, "one_entry");
+        assert_ptr_equal(op_judge_first(&c), r);
+        assert_true(r->budget_used > 10);
+        free(c.rows);
+    }
+}
+
+static int nan_element(const vt_kernel_call *c, int fault)
+{
+    const int code = correct(c);
+    (void)fault;
+    if (c->pass == VT_KERNEL_BACKWARD) multiply(c->din[VT_ATTENTION_V], c->dtype, 5, (double)NAN);
+    return code;
+}
+
+static int inf_element(const vt_kernel_call *c, int fault)
+{
+    const int code = correct(c);
+    (void)fault;
+    if (c->pass == VT_KERNEL_FORWARD) multiply(c->out[0], c->dtype, 5, (double)INFINITY);
+    return code;
+}
+
+/* VER-07: a NaN compares with nothing, so it is written as what fails. */
+static void nan_and_infinity_are_beyond_every_bound(void **state)
+{
+    (void)state;
+    vt_op_case c = check(nan_element, &CAUSAL, PRECISION_F64);
+    assert_int_equal(row(&c, "dv")->result, VT_ROW_FAIL);
+    assert_int_equal(row(&c, "dv")->failed, 1);
+    assert_true(isinf(row(&c, "dv")->budget_used) && isinf(c.worst) && !c.pass);
+    free(c.rows);
+    c = check(inf_element, &CAUSAL, PRECISION_F32);
+    assert_int_equal(row(&c, "o")->result, VT_ROW_FAIL);
+    assert_string_equal(row(&c, "o")->index, "o[0, 0, 1, 1]");
+    free(c.rows);
+}
+
+static int nothing_written(const vt_kernel_call *c, int fault)
+{
+    (void)c;
+    (void)fault;
+    return 0;
+}
+
+static void outputs_that_are_not_written_fail(void **state)
+{
+    (void)state;
+    vt_op_case c = check(nothing_written, &CAUSAL, PRECISION_F32);
+    assert_int_equal(row(&c, "o")->failed, 120);
+    assert_int_equal(row(&c, "dq")->result, VT_ROW_FAIL);
+    assert_false(c.pass);
+    free(c.rows);
+}
+
+/* ATT-01 */
+static void a_query_that_sees_no_key_must_not_poison(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "masked_dead_row", "online_dead_row" };
+    for (size_t i = 0; i < 2; i++) {
+        const specimen *s = specimen_find(names[i]);
+        op_local bad = { .run = s->run, .fault = s->fault }, good = { .run = s->run };
+        const op_kernel kb = op_kernel_local(&bad), kg = op_kernel_local(&good);
+        vt_op_case c;
+        assert_ok(kernel_check_one(&c, &kb, &MASKED, PRECISION_F64, 1, 7, true, &test_error));
+        assert_int_equal(row(&c, "o")->result, VT_ROW_FAIL);
+        assert_int_equal(row(&c, "exact zeros")->result, VT_ROW_FAIL);
+        assert_string_equal(c.diagnosis.kind, "masked_row");
+        free(c.rows);
+        assert_ok(kernel_check_one(&c, &kg, &MASKED, PRECISION_F64, 1, 7, true, &test_error));
+        assert_true(c.pass);
+        /* the blind query: its output and dq, in each batch row */
+        assert_true(row(&c, "exact zeros")->compared >= 2 * 2 * 3 * 4);
+        free(c.rows);
+        op_local_free(&bad);
+        op_local_free(&good);
+    }
+}
+
+/* ---- exact checks ------------------------------------------------------------------ */
+
+static int calls;
+
+static int changes(const vt_kernel_call *c, int fault)
+{
+    const int code = correct(c);
+    double *dq = c->pass == VT_KERNEL_BACKWARD ? c->din[VT_ATTENTION_Q] : NULL;
+    (void)fault;
+    if (dq && ++calls > 1) dq[0] = nextafter(dq[0], 1e9);
+    return code;
+}
+
+static void another_bit_in_the_second_run_fails(void **state)
+{
+    (void)state;
+    calls = 0;
+    vt_op_case c = check(changes, &CAUSAL, PRECISION_F64);
+    assert_int_equal(row(&c, "two runs")->result, VT_ROW_FAIL);
+    assert_int_equal(row(&c, "dq")->result, VT_ROW_PASS);
+    assert_contains(row(&c, "two runs")->note, "gradients");
+    assert_string_equal(c.diagnosis.kind, "nondeterministic");
+    free(c.rows);
+}
+
+/* One ulp of the first query's output, by the sign of the last key. */
+static int peeks(const vt_kernel_call *c, int fault)
+{
+    const int code = correct(c);
+    const double *k = c->in[VT_ATTENTION_K];
+    (void)fault;
+    if (c->pass == VT_KERNEL_FORWARD) {
+        double *o = c->out[0];
+        if (k[(c->S - 1) * c->NH * c->HS] > 0) o[0] = nextafter(o[0], 1e9);
+    }
+    return code;
+}
+
+static void a_bit_that_depends_on_an_unseen_key_fails(void **state)
+{
+    (void)state;
+    vt_op_case c = check(peeks, &CAUSAL, PRECISION_F64);
+    fails(&c, ",causality,");
+    assert_string_equal(row(&c, "causality")->index, "o[0, 0, 0, 0]");
+    assert_string_equal(c.diagnosis.kind, "mask_leak");
+    free(c.rows);
+}
+
+/* One ulp of the last key's gradient, always. */
+static int future(const vt_kernel_call *c, int fault)
+{
+    const int code = correct(c);
+    (void)fault;
+    if (c->pass == VT_KERNEL_BACKWARD) {
+        double *dk = c->din[VT_ATTENTION_K];
+        const size_t i = (c->S - 1) * c->NH * c->HS;
+        dk[i] = nextafter(dk[i], 1e9);
+    }
+    return code;
+}
+
+static void a_gradient_to_a_key_that_no_query_saw_fails(void **state)
+{
+    (void)state;
+    vt_op_case c = check(future, &CAUSAL, PRECISION_F64);
+    fails(&c, ",the future,");
+    assert_string_equal(row(&c, "the future")->index, "dk[0, 6, 0, 0]");
+    free(c.rows);
+}
+
+static int overwrites(const vt_kernel_call *c, int fault)
+{
+    (void)fault;
+    if (c->pass == VT_KERNEL_BACKWARD)
+        memset(c->din[VT_ATTENTION_V], 0, c->B * c->S * c->NH * c->HS * sizeof(double));
+    return correct(c);
+}
+
+static void a_gradient_that_is_assigned_is_told_from_a_wrong_one(void **state)
+{
+    (void)state;
+    vt_op_case c = check(overwrites, &CAUSAL, PRECISION_F64);
+    assert_int_equal(row(&c, "backward adds")->result, VT_ROW_FAIL);
+    assert_contains(row(&c, "backward adds")->note, "dv");
+    assert_int_equal(row(&c, "dv")->result, VT_ROW_FAIL);
+    assert_int_equal(row(&c, "dk")->result, VT_ROW_PASS);
+    assert_string_equal(c.diagnosis.kind, "overwritten");
+    free(c.rows);
+}
+
+static int writes_input(const vt_kernel_call *c, int fault)
+{
+    const int code = correct(c);
+    (void)fault;
+    if (c->pass == VT_KERNEL_BACKWARD) ((double *)(uintptr_t)c->in[VT_ATTENTION_K])[3] += 1;
+    return code;
+}
+
+static void an_input_that_is_written_is_named(void **state)
+{
+    (void)state;
+    vt_op_case c = check(writes_input, &CAUSAL, PRECISION_F64);
+    assert_false(c.pass);
+    assert_string_equal(c.finding, "backward pass: wrote to its input k, element 3");
+    assert_string_equal(c.diagnosis.kind, "input_written");
+    assert_int_equal(c.compared, 0);
+    free(c.rows);
+}
+
+/* ---- against itself ------------------------------------------------------------------ */
+
+/* Another function, whose backward pass is its own: twice the attention. */
+static int twice(const vt_kernel_call *c, int both)
+{
+    const size_t n = c->B * c->T * c->NH * c->HS;
+    const int code = correct(c);
+    if (c->pass == VT_KERNEL_FORWARD)
+        for (size_t i = 0; i < n; i++) ((double *)c->out[0])[i] *= 2;
+    else if (both) return correct(c);           /* adds the same once more */
+    return code;
+}
+
+static int twice_forward(const vt_kernel_call *c, int fault) { (void)fault; return twice(c, 0); }
+static int twice_both(const vt_kernel_call *c, int fault) { (void)fault; return twice(c, 1); }
+
+static void a_backward_pass_of_another_forward_pass_is_told(void **state)
+{
+    (void)state;
+    vt_op_case c = check(twice_forward, &CAUSAL, PRECISION_F64);
+    fails(&c, ",o,own forward,adjoint,");
+    free(c.rows);
+    c = check(twice_both, &CAUSAL, PRECISION_F64);
+    fails(&c, ",o,dq,dk,dv,");
+    assert_int_equal(row(&c, "own forward")->result, VT_ROW_PASS);
+    assert_int_equal(row(&c, "adjoint")->result, VT_ROW_PASS);
+    free(c.rows);
+}
+
+static void float32_has_no_digits_for_differences(void **state)
+{
+    (void)state;
+    vt_op_case c = check(plain, &CAUSAL, PRECISION_F32);
+    assert_int_equal(row(&c, "own forward")->result, VT_ROW_UNDECIDED);
+    assert_int_equal(row(&c, "adjoint")->compared, 0);
+    assert_contains(row(&c, "adjoint")->note, "no resolution");
+    assert_true(c.pass);
+    free(c.rows);
+}
+
+/* ---- what a kernel does not have --------------------------------------------------------- */
+
+static int forward_only(const vt_kernel_call *c, int fault)
+{
+    (void)fault;
+    return c->pass == VT_KERNEL_FORWARD ? correct(c) : VT_KERNEL_UNSUPPORTED;
+}
+
+/* Without what its forward pass saves: dv is from q, k and the upstream gradient. */
+static int gelu_backward_only(const vt_kernel_call *c, int fault)
+{
+    (void)fault;
+    return c->pass == VT_KERNEL_BACKWARD ? specimen_find("gelu_tanh")->run(c, 0)
+                                         : VT_KERNEL_UNSUPPORTED;
+}
+
+static int float32_only(const vt_kernel_call *c, int fault)
+{
+    (void)fault;
+    return c->dtype == VT_KERNEL_F32 ? correct(c) : VT_KERNEL_UNSUPPORTED;
+}
+
+static void a_pass_that_is_not_there_is_not_called_right(void **state)
+{
+    (void)state;
+    vt_op_case c = check(forward_only, &CAUSAL, PRECISION_F64);
+    assert_true(c.pass);
+    assert_int_equal(c.compared, 120);
+    assert_int_equal(row(&c, "backward pass")->result, VT_ROW_UNDECIDED);
+    free(c.rows);
+    const graph_sizes z = { .op = VT_OP_GELU, .N = 9, .temperature = 1 };
+    c = check(gelu_backward_only, &z, PRECISION_F32);
+    assert_true(c.pass);
+    assert_int_equal(c.compared, 9);
+    assert_int_equal(row(&c, "forward pass")->result, VT_ROW_UNDECIDED);
+    free(c.rows);
+}
+
+static vt_status check_all(int (*run)(const vt_kernel_call *, int), kernel_check_options o,
+                           vt_op_report *r)
+{
+    op_local local = { .run = run };
+    const op_kernel k = op_kernel_local(&local);
+    o.seed = 42;
+    o.name = "it";
+    const vt_status s = kernel_check(r, &k, &o, NULL, NULL, &test_error);
+    op_local_free(&local);
+    return s;
+}
+
+static void a_precision_that_is_not_there_is_noted_or_refused(void **state)
+{
+    (void)state;
+    vt_op_report r;
+    const kernel_check_options both = { .op = VT_OP_ATTENTION, .f32 = true, .f64 = true };
+    const kernel_check_options must = { .op = VT_OP_ATTENTION, .f64 = true, .must = true };
+    const kernel_check_options other = { .op = VT_OP_SOFTMAX, .f32 = true, .f64 = true };
+    assert_ok(check_all(float32_only, both, &r));
+    assert_contains(r.note, "does not have attention in float64");
+    assert_int_equal(r.ncases, r.planned);
+    for (size_t i = 0; i < r.ncases; i++) assert_string_equal(r.cases[i].precision, "float32");
+    vt_op_report_free(&r);
+    assert_int_equal(check_all(float32_only, must, &r), VT_BAD_INPUT);
+    assert_contains(test_error.text, "float64");
+    vt_op_report_free(&r);
+    assert_int_equal(check_all(plain, other, &r), VT_BAD_INPUT);
+    assert_contains(test_error.text, "does not have softmax");
+    vt_op_report_free(&r);
+}
+
+/* ---- the list ------------------------------------------------------------------------------ */
+
+static void two_failing_cases_end_a_precision_and_one_can_be_repeated(void **state)
+{
+    (void)state;
+    vt_op_report r;
+    kernel_check_options o = { .op = VT_OP_ATTENTION, .f32 = true, .f64 = true, .quick = true };
+    assert_int_equal(check_all(nothing_written, o, &r), VT_CHECK_FAILED);
+    assert_int_equal(r.failed, 4);
+    assert_int_equal(r.ncases, 4);
+    assert_false(r.pass);
+    assert_contains(test_error.text, "case 1 (");
+    const int second = r.cases[1].number;
+    vt_op_report_free(&r);
+    o.only = second;
+    assert_int_equal(check_all(nothing_written, o, &r), VT_CHECK_FAILED);
+    assert_int_equal(r.ncases, 1);
+    assert_int_equal(r.cases[0].number, second);
+    vt_op_report_free(&r);
+    o.only = 0;
+    o.all = true;
+    assert_int_equal(check_all(nothing_written, o, &r), VT_CHECK_FAILED);
+    assert_int_equal(r.failed, r.planned);
+    vt_op_report_free(&r);
+    o.only = kernel_check_cases(VT_OP_ATTENTION, 42) + 1;
+    assert_int_equal(check_all(plain, o, &r), VT_USAGE);
+    vt_op_report_free(&r);
+}
+
+static void a_case_in_which_nothing_is_compared_does_not_pass(void **state)
+{
+    (void)state;
+    vt_op_case c = { .rows = NULL };
+    op_judge_end(&c);
+    assert_false(c.pass);
+    vt_status s;
+    vt_op_row *r = op_row(&c, "o", VT_ROW_OUTPUT, &s, &test_error);
+    assert_non_null(r);
+    r->result = VT_ROW_PASS;
+    op_judge_end(&c);
+    assert_false(c.pass);
+    free(c.rows);
+}
+
+/* The definitions are judged, too: a case whose expected gradient is wrong says so. */
+static void a_wrong_definition_would_be_seen(void **state)
+{
+    (void)state;
+    op_case c;
+    vt_op_case out = { .rows = NULL };
+    assert_ok(op_case_draw(&c, &CAUSAL, PRECISION_F64, 1, 7, &test_error));
+    assert_ok(op_judge_definitions(&out, &c, false, &test_error));
+    assert_ok(op_judge_definitions(&out, &c, true, &test_error));
+    assert_int_equal(out.rows[0].result, VT_ROW_PASS);
+    assert_int_equal(out.rows[1].result, VT_ROW_PASS);
+    assert_int_equal(out.rows[1].compared, 1);
+    c.dx[c.g.tensor[graph_find(&c.g, "v")].at + 2] *= 1 + 1e-9;
+    assert_ok(op_judge_definitions(&out, &c, false, &test_error));
+    assert_ok(op_judge_definitions(&out, &c, true, &test_error));
+    assert_int_equal(out.rows[2].result, VT_ROW_FAIL);
+    assert_string_equal(out.rows[2].index, "dv[0, 0, 0, 2]");
+    assert_int_equal(out.rows[3].result, VT_ROW_FAIL);
+    free(out.rows);
+    op_case_free(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_correct_kernel_passes_and_every_element_is_compared),
+        cmocka_unit_test(every_correct_specimen_passes_the_whole_list),
+        cmocka_unit_test(one_element_that_is_one_percent_off_is_named),
+        cmocka_unit_test(nan_and_infinity_are_beyond_every_bound),
+        cmocka_unit_test(outputs_that_are_not_written_fail),
+        cmocka_unit_test(a_query_that_sees_no_key_must_not_poison),
+        cmocka_unit_test(another_bit_in_the_second_run_fails),
+        cmocka_unit_test(a_bit_that_depends_on_an_unseen_key_fails),
+        cmocka_unit_test(a_gradient_to_a_key_that_no_query_saw_fails),
+        cmocka_unit_test(a_gradient_that_is_assigned_is_told_from_a_wrong_one),
+        cmocka_unit_test(an_input_that_is_written_is_named),
+        cmocka_unit_test(a_backward_pass_of_another_forward_pass_is_told),
+        cmocka_unit_test(float32_has_no_digits_for_differences),
+        cmocka_unit_test(a_pass_that_is_not_there_is_not_called_right),
+        cmocka_unit_test(a_precision_that_is_not_there_is_noted_or_refused),
+        cmocka_unit_test(two_failing_cases_end_a_precision_and_one_can_be_repeated),
+        cmocka_unit_test(a_case_in_which_nothing_is_compared_does_not_pass),
+        cmocka_unit_test(a_wrong_definition_would_be_seen),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

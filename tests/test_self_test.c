@@ -1,0 +1,78 @@
+/* test_self_test.c -- the engine's own score: every planted fault, 10,000 correct cases. */
+#include "support.h"
+#include <stdio.h>
+#include <string.h>
+#include "verify/specimens.h"
+#include "vitrine.h"
+
+static void all_faults_are_found_and_no_correct_kernel_is_called_wrong(void **state)
+{
+    (void)state;
+    vt_self_report r;
+    const vt_status s = vt_check_self_test(10000, 42, 0, NULL, NULL, &r, &test_error);
+    size_t n, planted = 0;
+    const specimen *table = specimen_table(&n);
+    for (size_t i = 0; i < n; i++)
+        if (table[i].fault) planted += table[i].dtypes == (VT_KERNEL_F32 | VT_KERNEL_F64) ? 2 : 1;
+    print_message("## found %zu of %zu planted faults, named %zu rightly; %zu false alarms in %zu "
+                  "correct cases\n", r.found, r.faults, r.right, r.alarms, r.correct);
+    for (size_t i = 0; i < r.faults; i++)
+        if (!r.rows[i].found) print_message("# missed: %s %s\n", r.rows[i].name, r.rows[i].precision);
+    if (r.alarms) print_message("# %s\n", r.alarm);
+    assert_int_equal(r.faults, planted);
+    assert_true(r.faults >= 25 + 2 * 30);       /* the seeded ones, and 30 in two types */
+    assert_int_equal(r.found, r.faults);
+    assert_int_equal(r.correct, 10000);
+    assert_int_equal(r.alarms, 0);
+    assert_true(10 * r.right >= 9 * r.faults);
+    assert_true(r.worst > 0.01 && r.worst <= 1);        /* bounds that are met are bounds */
+    assert_ok(s);
+    vt_self_report_free(&r);
+}
+
+static void the_result_depends_on_the_seed_and_not_on_the_threads(void **state)
+{
+    (void)state;
+    vt_self_report one, three, other;
+    const vt_status a = vt_check_self_test(60, 5, 1, NULL, NULL, &one, &test_error);
+    const vt_status b = vt_check_self_test(60, 5, 3, NULL, NULL, &three, &test_error);
+    const vt_status c = vt_check_self_test(60, 6, 3, NULL, NULL, &other, &test_error);
+    assert_int_equal(a, b);
+    assert_true(c == VT_OK || c == VT_CHECK_FAILED);
+    assert_int_equal(one.found, one.faults);
+    assert_int_equal(other.found, other.faults);
+    assert_memory_equal(one.rows, three.rows, one.faults * sizeof *one.rows);
+    assert_memory_equal(&one.worst, &three.worst, sizeof one.worst);
+    assert_memory_not_equal(&one.worst, &other.worst, sizeof one.worst);
+    vt_self_report_free(&one);
+    vt_self_report_free(&three);
+    vt_self_report_free(&other);
+}
+
+static bool stop(void *context, size_t done, size_t of)
+{
+    size_t *most = context;
+    assert_true(done <= of);
+    *most = done;
+    return done > 0;
+}
+
+static void it_can_be_stopped(void **state)
+{
+    (void)state;
+    vt_self_report r;
+    size_t most = 0;
+    assert_int_equal(vt_check_self_test(5, 1, 2, stop, &most, &r, &test_error), VT_INTERRUPTED);
+    assert_true(most > 0 && most < 100);
+    vt_self_report_free(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_faults_are_found_and_no_correct_kernel_is_called_wrong),
+        cmocka_unit_test(the_result_depends_on_the_seed_and_not_on_the_threads),
+        cmocka_unit_test(it_can_be_stopped),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
