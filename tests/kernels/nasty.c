@@ -20,7 +20,6 @@
 #include "nasty.h"
 
 static volatile double sink;
-static double kept[8];
 
 static int deeper(volatile char *above)
 {
@@ -227,7 +226,6 @@ static int kernel(const vt_kernel_call *c)
     if (what <= NASTY_CRASH_LATER) return ends(c, what);
     if (what <= NASTY_TALK_AND_ABORT) return says(c, what);
     if (what == NASTY_TRAMPLE) return trample(c);
-    kept[0] = 1;
     return fills(c, what);
 }
 
