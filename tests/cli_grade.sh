@@ -41,6 +41,7 @@ wrong() {
 }
 wrong 1_forward 's| / sqrt\(D\)||' scale_missing P 'not divided by sqrt(D)'
 wrong 1_forward 's|sqrt\(D\)|D|' scale_wrong P 'divided by D, not by sqrt(D)'
+wrong 1_forward 's|sqrt\(D\)|sqrt(C)|' scale_wrong P 'divided by sqrt(D), once'
 wrong 1_forward 's|u <= t;|u < T;|; s|u = t \+ 1|u = T|' mask_leak P 'who sees whom'
 wrong 1_forward 's|u <= t;|u < t + 2 \&\& u < T;|; s|u = t \+ 1|u = t + 2|' mask_leak P 'one key of the future'
 wrong 1_forward 's|u <= t; u\+\+\) \{|u < T; u++) {|; s|u <= t; u\+\+\) P\[t\]\[u\] /=|u < T; u++) P[t][u] /=|' \
@@ -49,12 +50,12 @@ wrong 1_forward 's|for \(int u = t \+ 1.*||' None P '10 of 25 elements of P were
 wrong 1_forward 's|target\[t\]\]\) / T|target[t]])|' sum_for_mean loss 'divide by T'
 wrong 1_forward 's|\(largest \+ log\(sum\) - (logits.*\]\])\)|(\1 - largest - log(sum))|' sign loss 'other sign'
 wrong 1_forward 's|largest = fmax\(largest, P.*|largest = 0;|' softmax_unstable P 'subtract the row'
-wrong 1_forward 's|project\(T, C, D, K, X, Wk\)|project(T, C, D, K, X, Wq)|' unknown K 'a column of Wk'
+wrong 1_forward 's|project\(T, C, D, K, X, Wk\)|project(T, C, D, K, X, Wq)|' wrong_factor K 'a column of Wk'
 wrong 1_forward 's|P\[t\]\[u\] \* V\[u\]\[i\]|P[u][t] * V[u][i]|' unknown O 'P is right: O[t] is the sum'
 
 wrong 2_softmax 's| - row||' softmax_row_sum_missing dx "subtract the row's sum"
-wrong 2_softmax 's|dp\[n\]\[w\] \* p\[n\]\[w\]|dp[n][w]|' softmax_row_sum_missing dx 'not weighted by p'
-wrong 2_softmax 's|(p\[n\]\[v\]) \* \(dp\[n\]\[v\] - row\)|\1 * (1 - \1) * dp[n][v]|' softmax_row_sum_missing dx 'other classes'
+wrong 2_softmax 's|dp\[n\]\[w\] \* p\[n\]\[w\]|dp[n][w]|' softmax_row_sum_wrong dx 'not weighted by p'
+wrong 2_softmax 's|(p\[n\]\[v\]) \* \(dp\[n\]\[v\] - row\)|\1 * (1 - \1) * dp[n][v]|' softmax_row_sum_wrong dx 'other classes'
 wrong 2_softmax 's|dx\[n\]\[v\] \+=|dx[n][v] =|' overwritten dx '+= where you have ='
 wrong 2_softmax 's|dp\[n\]\[v\] - row|row - dp[n][v]|' sign dx 'wrong sign'
 wrong 2_softmax 's|p\[n\]\[v\] \* \(dp|(dp|' unknown dx 'dx[v] = p[v] (dp[v] - sum_w dp[w] p[w])'
@@ -69,11 +70,12 @@ wrong 3_backward 's| / sqrt\(D\);|;|' scale_missing dWk 'on its way to Q and on 
 wrong 3_backward 's|dQ\[t\]\[i\] \+= ds|dQ[t][i] += sqrt(D) * ds|' scale_missing dWq 'sqrt(D) is missing on dQ'
 wrong 3_backward 's| - row\)|)|' softmax_row_sum_missing dWk 'subtract the row'
 wrong 3_backward 's|dloss / T|dloss|' sum_for_mean dWo 'a share of dloss / T'
-wrong 3_backward 's|dloss / T|1.0 / T|' path_missing dWo 'not multiplied by dloss'
+wrong 3_backward 's|dloss / T|1.0 / T|' upstream_ignored dWo 'not multiplied by dloss'
 wrong 3_backward 's| - \(v == target\[t\]\)\)|)|' onehot_missing dWo 'less 1 at the target'
 wrong 3_backward 's|dB\[i\]\[j\] \+=|dB[i][j] =|' overwritten dWo '+= where you have ='
 wrong 3_backward '/dX, dWv, dV/d' zero dWv 'nothing was added to dWv'
-wrong 3_backward 's|ds \* Q\[t\]|ds * K[u]|' swapped dWk 'dK[u] = sum_t ds[t][u] Q[t]'
+wrong 3_backward 's|(dA\[r\]\[i\] \+= dY\[r\]\[j\] \*) B\[i\]\[j\]|\1 A[r][i]|' zero dWv 'next dO = dlogits Wo^T'
+wrong 3_backward 's|ds \* Q\[t\]|ds * K[u]|' wrong_factor dWk 'dK[u] = sum_t ds[t][u] Q[t]'
 wrong 3_backward 's|P\[t\]\[u\] \* dO|P[u][t] * dO|' unknown dWv 'dV = P^T dO'
 wrong 3_backward 's|zero\(T, D, dK\);||' None dWk 'other numbers when it is called again'
 
@@ -91,13 +93,13 @@ wrong 5_temperature 's|(exp\(logits\[n\]\[v\]) / temperature|\1|; s|logits\[n\],
     temperature dlogits 'those of temperature 1'
 wrong 5_temperature 's| - \(v == target\[n\]\)||' onehot_missing dlogits 'less 1 at the target'
 wrong 5_temperature '/^void loss_back/,$s|if \(target\[n\] < 0\) continue;||' ignored_target dlogits 'target of -1 is not counted'
-wrong 5_temperature 's|dloss\[n\] \* \(|(|' path_missing dlogits 'dloss is not multiplied in'
+wrong 5_temperature 's|dloss\[n\] \* \(|(|' upstream_ignored dlogits 'dloss is not multiplied in'
 wrong 5_temperature 's|dlogits\[n\]\[v\] \+=|dlogits[n][v] =|' overwritten dlogits '+= where you have ='
 wrong 5_temperature 's|largest = fmax\(largest, x\[v\]\)|largest = 0|' softmax_unstable loss "subtract the row's largest"
 wrong 5_temperature 's|\[target\[n\]\] / temperature|[target[n]]|' unknown loss "target's logit / temperature"
 
-wrong 6_mask 's|S - T \+ t \+ 1|t + 1|' mask_leak P 'the keys u <= t, not u <= S - T + t'
-wrong 6_mask 's|S - T \+ t \+ 1|S - T + t|' mask_leak P 'the diagonal is masked'
+wrong 6_mask 's|S - T \+ t \+ 1|t + 1|' mask_narrow P 'the keys u <= t, not u <= S - T + t'
+wrong 6_mask 's|S - T \+ t \+ 1|S - T + t|' mask_narrow P 'the diagonal is masked'
 wrong 6_mask 's|S - T \+ t \+ 1|S|' mask_leak P 'there is no mask'
 wrong 6_mask '/^void causal_forward/,/^}/{s|u < seen|u < S|}' mask_after_softmax P 'the mask comes before the softmax'
 wrong 6_mask 's|sqrt\(D\)|D|' scale_wrong P 'not by sqrt(D)'
@@ -110,6 +112,8 @@ wrong 7_layernorm 's|dxhat = w\[i\] \* |dxhat = |' gain_missing dx 'what reaches
 wrong 7_layernorm 's|rstd\[n\] \* \(dxhat|(dxhat|' scale_missing dx 'the factor rstd is missing'
 wrong 7_layernorm 's|dw\[i\] \+=|dw[i] =|' overwritten dw '+= where you have ='
 wrong 7_layernorm 's|dy\[n\]\[i\] \* xhat|dy[n][i]|' swapped dw 'the sum of dy xhat over the rows'
+wrong 7_layernorm 's|n < N|n < 1|' rows_missing db 'where the loops over rows'
+wrong 7_layernorm 's|db\[i\] \+= dy\[n\]\[i\]|db[i] += dy[n][i] / N|' mean_for_sum db 'sums over the rows'
 wrong 7_layernorm 's|dxhat / C|dxhat|' sum_for_mean dx 'not divided by C'
 show "grade: $count mistakes, each with its hint"
 

@@ -45,9 +45,11 @@ static void say(const grading *g, fault_kind kind, const char *what, const char 
 
 /* ---- a gradient that was not added to ------------------------------------------ */
 
+/* Not a number, or zeros to rounding. */
 static bool nothing_added(const grading *g, const trial *t, const wrong_tensor *w)
 {
-    if (memcmp(t->found.dx + w->at, t->c.start + w->at, w->count * sizeof(double)) != 0) return false;
+    for (size_t i = w->at; i < w->at + w->count; i++)
+        if (!(fabs(t->found.dx[i] - t->c.start[i]) <= t->c.edx[i])) return false;
     snprintf(g->out->what, sizeof g->out->what, "nothing was added to %s", g->out->tensor);
     g->out->kind = fault_kind_name(FAULT_ZERO);
     snprintf(g->out->hint, sizeof g->out->hint, "%s", w->e->slip);
@@ -93,9 +95,10 @@ static void tell(const grading *g, const trial *t, const diagnosis *d, const wro
 {
     const grade_hint *h = grade_hint_of(g->e, g->f, d->kind);
     const bool scale = d->kind == FAULT_SCALE_MISSING || d->kind == FAULT_SCALE_WRONG;
+    const bool elsewhere = d->kind == FAULT_SWAPPED || d->kind == FAULT_WRONG_FACTOR;
     char what[128], hint[sizeof g->out->hint];
     if (scale && t->c.z.op == VT_OP_LAYERNORM) h = NULL;
-    const char *text = h ? h->text : d->kind == FAULT_SWAPPED || !d->hint[0] ? w->e->slip : d->hint;
+    const char *text = h ? h->text : elsewhere || !d->hint[0] ? w->e->slip : d->hint;
     const char *sentence = h && h->what ? h->what : d->sentence;
     if (d->kind == FAULT_PATH_MISSING && g->e->op == VT_OP_LAB && d->node >= 0) {
         snprintf(what, sizeof what, "dx lacks its path through %s", t->c.g.node[d->node].name);
@@ -152,8 +155,8 @@ static bool by_factor(const grading *g, const trial *t, const wrong_tensor *w)
         { tau, FAULT_TEMPERATURE, "is not divided by the temperature" },
         { tau * tau, FAULT_TEMPERATURE, "is multiplied by the temperature, not divided by it" },
         { 1 / tau, FAULT_TEMPERATURE, "is divided by the temperature once too often" },
-        { 1 / dloss, FAULT_PATH_MISSING, "is not multiplied by dloss" },
-        { 1 / dloss / T, FAULT_PATH_MISSING, "is not multiplied by dloss, and divided by T twice" },
+        { 1 / dloss, FAULT_UPSTREAM_IGNORED, "is not multiplied by dloss" },
+        { 1 / dloss / T, FAULT_UPSTREAM_IGNORED, "is not multiplied by dloss, and divided by T twice" },
         { 2, FAULT_SCALE_WRONG, "is twice what it should be" },
         { 0.5, FAULT_SCALE_WRONG, "is half of what it should be" },
     };

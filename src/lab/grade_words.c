@@ -127,11 +127,20 @@ static const grade_hint hints[] = {
     { FAULT_SOFTMAX_ROW_SUM_MISSING, ANY, BOTH, NULL,
       "every score moves every P of its row, since they sum to 1: subtract the row's sum of dP P "
       "before you multiply by P (exercise 2)" },
+    { FAULT_SOFTMAX_ROW_SUM_WRONG, VT_OP_SOFTMAX, BOTH, NULL,
+      "what is subtracted is the same for all of a row: the sum over w of dp[w] p[w], each dp "
+      "with its own p" },
+    { FAULT_SOFTMAX_ROW_SUM_WRONG, ANY, BOTH, NULL,
+      "what is subtracted is the same for all keys of a query: the sum of dP P over the keys that "
+      "it sees (exercise 2)" },
     { FAULT_PATH_MISSING, VT_OP_LAB, BACKWARD, NULL,
       "X is read by three lines, so dX is the sum of three paths: through Q, through K, through V" },
     { FAULT_OVERWRITTEN, ANY, BACKWARD, NULL,
       "what is in the gradient came from elsewhere and counts: += where you have =" },
     { FAULT_MASK_LEAK, ANY, BOTH, NULL,
+      "who sees whom: count the keys that the first query sees, and the last, and compare with the "
+      "ends of your loops" },
+    { FAULT_MASK_NARROW, ANY, BOTH, NULL,
       "who sees whom: count the keys that the first query sees, and the last, and compare with the "
       "ends of your loops" },
     { FAULT_MASK_AFTER_SOFTMAX, ANY, BOTH, NULL,
