@@ -98,7 +98,7 @@ static vt_status run_definitions(const suite *s, int times, outcome *o, vt_error
     const size_t bytes = gpt_acts_bytes_f64(c->z, c->B, c->T, c->T, true);
     void *memory = gradcheck_acts(bytes);
     double *head = malloc(s->C * s->V * sizeof *head);
-    inputs in = { NULL };
+    inputs in = { .params = NULL };
     vt_status status = VT_OK;
     if (!memory || !head || !inputs_new(&in, s, sizeof(double))) {
         status = fail_memory(err, bytes, "the double model");
@@ -138,7 +138,7 @@ static vt_status run_fast(const suite *s, int threads, int times, outcome *o, vt
     float *head = malloc(s->C * s->V * sizeof *head), *grads = calloc(s->count, sizeof *grads);
     const ops_sizes sizes = { .B = c->B, .T = c->T, .C = z->C, .NH = z->NH, .HS = z->C / z->NH,
                               .FF = z->FF, .V = z->V };
-    inputs in = { NULL };
+    inputs in = { .params = NULL };
     team *crew = NULL;
     size_t worker, shared;
     vt_status status;
