@@ -1,5 +1,5 @@
 /* lab_dump.c -- see lab.h: the lab's tensors as a file that NumPy, PyTorch and
- * `vitrine check --dump FILE --op lab` read.
+ * `vitrine check --dump FILE --op lab --heads N` read.
  *
  * Inputs, outputs and gradients have the names and shapes of vitrine_kernel.h's
  * VT_OP_LAB; what lies between is there too, under names of the same kind.  Heads
