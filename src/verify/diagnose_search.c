@@ -41,6 +41,9 @@ static double distance(double a, double b)
     return fabs(a - b);
 }
 
+/* b may be NaN: then a. */
+static double larger(double a, double b) { return b > a ? b : a; }
+
 /* Of one tensor with what is predicted for it. */
 static agreement agree(const search *s, int tensor, bool gradient, const double *predicted)
 {
@@ -50,16 +53,16 @@ static agreement agree(const search *s, int tensor, bool gradient, const double 
     for (size_t i = 0; i < t->count; i++) {
         const element e = search_element(s, tensor, gradient, i);
         const double p = predicted[t->at + i];
-        if (isfinite(p)) largest = fmax(largest, fabs(p));
-        if (isfinite(p)) change = fmax(change, fabs(p - e.right));
-        right = fmax(right, fabs(e.right));
+        if (isfinite(p)) largest = larger(largest, fabs(p));
+        if (isfinite(p)) change = larger(change, fabs(p - e.right));
+        right = larger(right, fabs(e.right));
     }
     const double growth = largest > right && right > 0 ? largest / right : 1;
     for (size_t i = 0; i < t->count; i++) {
         const element e = search_element(s, tensor, gradient, i);
         const double p = predicted[t->at + i], d = distance(e.found, p);
-        const double bound = 2 * e.bound * growth + 16 * s->u * fmax(fabs(p), change);
-        if (d > 0) a.share = fmax(a.share, bound > 0 ? d / bound : (double)INFINITY);
+        const double bound = 2 * e.bound * growth + 16 * s->u * larger(change, fabs(p));
+        if (d > 0) a.share = larger(a.share, bound > 0 ? d / bound : (double)INFINITY);
         a.squares += d > 0 ? d * d / ((e.bound + s->u * right) * (e.bound + s->u * right)) : 0;
         const double beyond = distance(e.found, e.right) / (e.bound + s->u * right + 1e-300);
         if (beyond > worst) {
@@ -146,8 +149,10 @@ static bool predict_backward(search *s, const fault *f, int last, const double *
             if (s->done[g->in[j]] == i && !add_agreement(s, g->in[j], true, s->dx, sum) && !all)
                 return false;
     }
-    for (int j = 0; j < g->nin; j++)            /* made before node `last`: as they are */
-        if (s->done[g->in[j]] > last && s->bad_dx[g->in[j]] && !all) return false;
+    /* Made before node `last`, as they are: all residuals are means over the same elements. */
+    for (int j = 0; j < g->nin; j++)
+        if (s->done[g->in[j]] > last && !add_agreement(s, g->in[j], true, s->dx, sum) && !all)
+            return false;
     return true;
 }
 
@@ -163,6 +168,8 @@ static bool predict(search *s, const fault *f, int mode, agreement *sum, bool al
     *sum = (agreement){ 0, 0, 0, true };
     if (mode == FAULT_IN_BACKWARD) {
         memcpy(s->x, s->c->x, s->g->reals * sizeof *s->x);
+        for (int i = 0; i < s->g->nout; i++)
+            if (!add_agreement(s, s->g->out[i], false, s->x, sum) && !all) return false;
         return predict_backward(s, f, last, s->c->x, sum, all);
     }
     if (!predict_forward(s, f, first, sum, all)) return false;
@@ -320,7 +327,8 @@ static void try_factor(search *s, hypothesis *h, unsigned slots)
     }
     normal_equation(s, s->x, s->dx, s->x2, s->dx2, &dr, &dd);
     if (!(dd > 0) || !isfinite(dr / dd)) return;
-    const double c = dr / dd, spread = 4 / sqrt(dd) + 64 * s->u * fabs(c);
+    /* Generous: what is named is run, and has to explain. */
+    const double c = dr / dd, spread = 64 / sqrt(dd) + 1e3 * s->u * (1 + fabs(c));
     if (search_factor(s, h->node, slot, c, spread, &value, &kind, name, sizeof name)) {
         h->fault.value = value;
         h->kind = kind;
@@ -345,17 +353,17 @@ static int numbers(fault_rule r, const int **list)
     static const int variants[] = { 0, 1, 2 };
     switch (r) {
     case RULE_ATT_KEY_TAIL: case RULE_ATT_TILE_LEAK: case RULE_ATT_NO_RESCALE:
-    case RULE_ATT_NO_RESCALE_SUM: case RULE_SOFT_NO_RESCALE:
+    case RULE_ATT_NO_RESCALE_SUM: case RULE_SOFT_NO_RESCALE: case RULE_ATT_WINDOW:
         *list = tiles;
         return sizeof tiles / sizeof *tiles;
     case RULE_ATT_MASK_MINUS: case RULE_ATT_MASK_ADD:
         *list = minus;
         return sizeof minus / sizeof *minus;
-    case RULE_CE_TARGET_NEXT: case RULE_CE_TARGET_PREVIOUS:
+    case RULE_CE_TARGET_NEXT: case RULE_CE_TARGET_PREVIOUS: case RULE_ATT_MAX_FROM_ZERO:
         *list = variants;
         return 3;
     case RULE_ATT_ONE_MORE: case RULE_ATT_MASK_INVERTED: case RULE_ATT_LSE_NO_MAX:
-    case RULE_ATT_RESCORED: case RULE_ATT_RESCORED_LSE: case RULE_ATT_MAX_FROM_ZERO:
+    case RULE_ATT_RESCORED: case RULE_ATT_RESCORED_LSE:
     case RULE_ATT_ASSIGN_DQ: case RULE_ATT_ASSIGN_DK: case RULE_ATT_ASSIGN_DV:
         *list = variants;
         return 2;
@@ -509,6 +517,28 @@ static void try_slots(search *s, hypothesis *h, unsigned slots)
     try_rounded(s, h, slots);
 }
 
+/* Inputs that are left out, subtracted, doubled; outputs with a factor. */
+static void try_scaled(search *s, hypothesis *h)
+{
+    static const double values[] = { 0, -1, 2, 0.5 };
+    const graph_node *n = &s->g->node[h->node];
+    h->rank = FIRST_GENERIC + 24;
+    for (int slot = 0; slot < GRAPH_INS && h->mode != FAULT_IN_BACKWARD; slot++)
+    for (int i = 0; i < 4; i++) {
+        const bool bias = slot == 2 && (n->kind == GRAPH_LINEAR || n->kind == GRAPH_LAYERNORM);
+        h->fault = (fault){ .rule = RULE_READ_SCALED, .slot = slot, .value = values[i], .back = true };
+        h->kind = values[i] < 0 ? FAULT_SIGN : values[i] > 0 ? FAULT_SCALE_WRONG
+                  : bias ? FAULT_BIAS_FORGOTTEN : FAULT_PATH_MISSING;
+        snprintf(h->named, sizeof h->named, "%g", values[i]);
+        try_fit(s, h);
+    }
+    h->rank = FIRST_GENERIC + 25;
+    h->kind = FAULT_SCALE_WRONG;
+    h->fault = (fault){ .rule = RULE_OUT_SCALE, .value = 1 };
+    if (h->mode != FAULT_IN_BACKWARD) try_value(s, h);
+    h->named[0] = '\0';
+}
+
 /* What is read or written elsewhere, in any pass. */
 static void try_reads(search *s, hypothesis *h)
 {
@@ -530,7 +560,9 @@ static void try_reads(search *s, hypothesis *h)
                 h->fault.back = true;
                 if (n->stage[0] >= 0) try_fit(s, h);
             }
+        try_scaled(s, h);
         if (h->mode == FAULT_IN_BACKWARD || h->mode == FAULT_IN_BOTH) continue;
+        h->named[0] = '\0';
         h->rank = FIRST_GENERIC + 21;
         try_moves(s, h, RULE_OUT_MOVED, 0, 0);
         h->rank = FIRST_GENERIC + 22;

@@ -84,15 +84,19 @@ bool search_factor(const search *s, int node, int slot, double c, double toleran
         { B * T > 1 ? B * T : 0, FAULT_SUM_FOR_MEAN, "B T" },
         { C > 1 ? C : 0, FAULT_SUM_FOR_MEAN, "C" },
     };
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    double least = tolerance;
+    bool any = false;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {     /* the nearest; the first of equals */
+        const double d = fabs(all[i].value - c);
         if (i > 0 && (all[i].value == 0 || all[i].value == 1)) continue;
-        if (!(fabs(all[i].value - c) <= tolerance)) continue;
+        if (!(any ? d < least : d <= least)) continue;
+        least = d;
+        any = true;
         *value = all[i].value;
         *kind = all[i].kind;
         snprintf(name, size, "%s", all[i].name);
-        return true;
     }
-    return false;
+    return any;
 }
 
 /* ---- sentences -------------------------------------------------------------------------- */
@@ -200,6 +204,10 @@ static void generic_words(const search *s, const hypothesis *h, char *out, size_
         append(out, size, "%s is read ", what);
         move_words(out, size, t, f);
         break;
+    case RULE_READ_SCALED:
+        if (f->value == 0) append(out, size, "%s is left out", what);
+        else append(out, size, "%s is read %g times", what, f->value);
+        break;
     case RULE_READ_OTHER:
         append(out, size, "%s is read in place of %s", g->tensor[f->number].name, what);
         break;
@@ -207,7 +215,7 @@ static void generic_words(const search *s, const hypothesis *h, char *out, size_
         search_name(other, sizeof other, s, n->in[f->number], true);
         append(out, size, "%s and %s are exchanged", what, other);
         break;
-    default: append(out, size, "%s is off by a factor of %.8g", what, f->value); break;
+    default: append(out, size, "%s is off by a factor: found/expected = %.8g", what, f->value); break;
     }
 }
 

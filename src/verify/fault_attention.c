@@ -91,6 +91,9 @@ static bool sees(const problem *p, int t, int u)
     case RULE_ATT_CAUSAL_ONLY:    return u <= last;
     case RULE_ATT_MASK_INVERTED:  return !right_see(p, t, u) && (p->number == 0 || u <= last);
     case RULE_ATT_FIRST_KEY_LEAKS: return right_see(p, t, u) || u == 0;
+    case RULE_ATT_WINDOW:         return right_see(p, t, u) && u > last - p->number;
+    case RULE_ATT_NOT_FIRST_KEY:  return right_see(p, t, u) && u > 0;
+    case RULE_ATT_NOT_LAST_KEY:   return right_see(p, t, u) && u + 1 < p->S;
     case RULE_ATT_TILE_LEAK:
         return p->mask && !right_see(p, t, u) ? u > last && u / p->number * p->number <= last
                                               : u / p->number * p->number <= last;
@@ -136,6 +139,13 @@ static double lse_divided(const problem *p, const double *s, const bool *none, i
     return sum * exp(max / p->root - max);
 }
 
+/* A sum that underflows to 0: nothing (number 0), NaN (1), or nothing in the forward pass
+ * and NaN in the backward pass (2). */
+static bool vanishes(const problem *p, double sum)
+{
+    return sum == 0 && p->rule == RULE_ATT_MAX_FROM_ZERO && (p->number == 0 || (p->number == 2 && !p->dout));
+}
+
 /* Softmax over the keys with w[u]; a row of none stays 0. */
 static void softmax_row(const problem *p, double *a, const double *s, const bool *none, int t)
 {
@@ -150,8 +160,9 @@ static void softmax_row(const problem *p, double *a, const double *s, const bool
         a[u] = none || sees(p, t, u) ? exp_held(p, s[u] - max) : 0;
         if (p->rule != RULE_ATT_RESCORED_LSE) sum = held(p, sum + a[u]);
     }
+    if (p->rule == RULE_ATT_NO_SUM) sum = 1;
     for (int u = 0; u < p->columns; u++) {
-        if (!(none || sees(p, t, u)) || (sum == 0 && p->rule == RULE_ATT_MAX_FROM_ZERO && p->number == 0))
+        if (!(none || sees(p, t, u)) || vanishes(p, sum))
             a[u] = 0;
         else a[u] /= sum;
     }
@@ -281,6 +292,7 @@ static double row_sum(const problem *p, const double *dout, int t, int u)
     switch (p->rule) {
     case RULE_ATT_NO_ROW_SUM:
     case RULE_ATT_NO_SOFTMAX_BACKWARD: return 0;
+    case RULE_ATT_DIAGONAL: return a[u] * da[u];
     case RULE_ATT_ROW_SUM_OF_OUT: return dot(dout, p->out + (dout - p->dout), p->HS);
     case RULE_ATT_ROW_SUM_DOUT:
     case RULE_ATT_ROW_SUM_SQUARES:
@@ -312,7 +324,7 @@ static bool reaches(const problem *p, int t, int u)
 {
     switch (p->rule) {
     case RULE_ATT_MASK_AFTER: case RULE_ATT_MASK_AFTER_RENORMED: case RULE_ATT_MASK_ADD:
-    case RULE_ATT_EMPTY_ALL:                        return true;
+    case RULE_ATT_EMPTY_ALL: case RULE_ATT_DS_TRANSPOSED: return true;
     case RULE_ATT_MASK_MINUS: case RULE_ATT_MASK_ZERO:
         return right_see(p, t, u) || p->number < 0;
     default:
@@ -329,6 +341,16 @@ static void without_maximum(const problem *p, double *a, const double *s, int t)
     for (int u = 0; u < p->columns; u++) if (a[u] != 0) a[u] *= exp_held(p, max);
 }
 
+/* ds[u,t], where there is such a cell. */
+static double transposed_gradient(const problem *p, int t, int u)
+{
+    if (u >= p->T || t >= p->S) return 0;
+    const size_t S = (size_t)p->columns, e = (size_t)u * S + (size_t)t;
+    double row = 0;
+    for (size_t w = 0; w < S; w++) row += p->a[(size_t)u * S + w] * p->da[(size_t)u * S + w];
+    return p->a[e] * (p->da[e] - row);
+}
+
 /* ds[t,u]; after the softmax a masked cell has weight but no gradient. */
 static double score_gradient(const problem *p, const double *full, const double *dout, int t, int u)
 {
@@ -340,6 +362,7 @@ static double score_gradient(const problem *p, const double *full, const double 
             row += p->a[(size_t)t * (size_t)p->columns + (size_t)w] * p->da[(size_t)t * (size_t)p->columns + (size_t)w];
         return full[u] * ((right_see(p, t, u) ? p->da[e] : 0) - row);
     }
+    if (p->rule == RULE_ATT_DS_TRANSPOSED) return transposed_gradient(p, t, u);
     return p->a[e] * (p->da[e] - row_sum(p, dout, t, u));
 }
 
@@ -365,6 +388,8 @@ static double value_weight(const problem *p, double ds, int b, int h, int t, int
     const double a = p->a[(size_t)t * (size_t)p->columns + (size_t)u];
     const double s = dot(p->q + query(p, b, t, h), p->k + key(p, b, u, h), p->HS);
     switch (p->rule) {
+    case RULE_ATT_DV_TRANSPOSED:
+        return u < p->T && t < p->S ? p->a[(size_t)u * (size_t)p->columns + (size_t)t] : 0;
     case RULE_ATT_DV_SCORES: return right_see(p, t, u) ? s : 0;
     case RULE_ATT_DV_SCALED: return right_see(p, t, u) ? s / p->root : 0;
     case RULE_ATT_DV_DS:     return ds;

@@ -49,6 +49,7 @@ static void soft_forward(const fault *f, double *p, const double *x, int N, int 
         }
         for (size_t v = 0; v < length; v++)
             sum = held(w, sum + (p[n * next + v * step] = held(w, exp(x[n * next + v * step] - max))));
+        if (f->rule == RULE_SOFT_NO_SUM) sum = 1;
         for (size_t v = 0; v < length; v++) p[n * next + v * step] /= sum;
     }
 }
@@ -117,7 +118,8 @@ static void ln_forward(const fault *f, double *y, double *mean, double *rstd, co
         ln_statistics(f, x + row, C, &mean[n], &rstd[n]);
         for (int i = 0; i < C; i++) {
             const double xhat = (x[row + (size_t)i] - mean[n]) * rstd[n];
-            y[row + (size_t)i] = (f->rule == RULE_LN_NO_GAIN_FORWARD ? xhat : w[i] * xhat)
+            y[row + (size_t)i] = (f->rule == RULE_LN_NO_GAIN_FORWARD ? xhat
+                                  : f->rule == RULE_LN_GAIN_TWICE ? w[i] * w[i] * xhat : w[i] * xhat)
                                  + (f->rule == RULE_LN_NO_BIAS ? 0 : b[i]);
         }
     }
@@ -128,9 +130,10 @@ static void ln_backward_row(const fault *f, double *dx, double *dw, double *db, 
 {
     double mean, rstd, avg = 0, avg_xhat = 0;
     const bool plain = f->rule == RULE_LN_NO_GAIN || f->rule == RULE_LN_NO_GAIN_FORWARD;
+    const bool twice = f->rule == RULE_LN_GAIN_TWICE;
     ln_statistics(f, x, C, &mean, &rstd);
     for (int i = 0; i < C; i++) {
-        const double dxhat = plain ? dy[i] : w[i] * dy[i];
+        const double dxhat = plain ? dy[i] : twice ? w[i] * w[i] * dy[i] : w[i] * dy[i];
         avg      += f->rule == RULE_LN_MEAN_SUM || f->rule == RULE_LN_SUMS ? dxhat : dxhat / C;
         avg_xhat += dxhat * (x[i] - mean) * rstd / (f->rule == RULE_LN_VAR_SUM || f->rule == RULE_LN_SUMS ? 1 : C);
     }
@@ -140,9 +143,9 @@ static void ln_backward_row(const fault *f, double *dx, double *dw, double *db, 
         || f->rule == RULE_LN_NOT_CENTRED) avg = 0;
     if (f->rule == RULE_LN_NO_VAR || f->rule == RULE_LN_NO_MEAN_NO_VAR) avg_xhat = 0;
     for (int i = 0; i < C; i++) {
-        const double xhat = (x[i] - mean) * rstd, dxhat = plain ? dy[i] : w[i] * dy[i];
+        const double xhat = (x[i] - mean) * rstd, dxhat = plain ? dy[i] : twice ? w[i] * w[i] * dy[i] : w[i] * dy[i];
         const double d = dxhat - avg - xhat * avg_xhat;
-        dx[i] += f->rule == RULE_LN_NO_RSTD ? d : rstd * d;
+        dx[i] += f->rule == RULE_LN_NO_RSTD ? d : f->rule == RULE_LN_RSTD_TWICE ? rstd * rstd * d : rstd * d;
         dw[i] += dy[i] * (f->rule == RULE_LN_DW_NO_XHAT ? x[i]
                           : f->rule == RULE_LN_DW_NO_RSTD ? x[i] - mean : xhat);
         db[i] += dy[i];
@@ -309,6 +312,24 @@ static void ce_backward(const fault *f, double *dl, const double *dloss, const d
 
 /* ---- embedding ------------------------------------------------------------------------ */
 
+/* The row whose token is read for row r; at the sequence's end its own. */
+static int token_row(const fault *f, const graph_node *n, int r)
+{
+    if (f->rule == RULE_EMBED_TOKEN_NEXT && r % n->T + 1 < n->T) return r + 1;
+    if (f->rule == RULE_EMBED_TOKEN_PREVIOUS && r % n->T > 0) return r - 1;
+    return r;
+}
+
+static void embedding_forward(const fault *f, double *out, const int *token, const double *wte,
+                              const double *wpe, const graph_node *n)
+{
+    for (int r = 0; r < n->B * n->T; r++)
+    for (int i = 0; i < n->C; i++)
+        out[(size_t)r * (size_t)n->C + (size_t)i] =
+            wte[(size_t)token[token_row(f, n, r)] * (size_t)n->C + (size_t)i]
+            + wpe[(size_t)(r % n->T) * (size_t)n->C + (size_t)i];
+}
+
 /* A token that repeats: the last one's share stands alone in the sum over the rows; or
  * (ALL) in all of dwte, what was there being lost. */
 static void embedding_backward(const fault *f, const graph *g, const graph_node *n, double *dx,
@@ -320,10 +341,11 @@ static void embedding_backward(const fault *f, const graph *g, const graph_node 
     const int N = n->B * n->T, C = n->C;
     for (int r = 0; r < N; r++) {
         bool repeats = false;
-        for (int s = r + 1; s < N; s++) repeats = repeats || token[s] == token[r];
+        const bool assigns = f->rule == RULE_EMBED_ASSIGN || f->rule == RULE_EMBED_ASSIGN_ALL;
+        for (int s = r + 1; s < N && assigns; s++) repeats = repeats || token[s] == token[r];
         for (int i = 0; i < C; i++) {
             const double share = d[(size_t)r * (size_t)C + (size_t)i];
-            double *to = &dwte[(size_t)token[r] * (size_t)C + (size_t)i];
+            double *to = &dwte[(size_t)token[token_row(f, n, r)] * (size_t)C + (size_t)i];
             dwpe[(size_t)(r % n->T) * (size_t)C + (size_t)i] += share;
             if (f->rule == RULE_EMBED_ASSIGN_ALL) *to = share;
             else if (!repeats) *to += share;
@@ -337,8 +359,11 @@ void fault_node_forward(const fault *f, const graph *g, const graph_node *n, dou
                         const int *ints, const fault_work *w)
 {
     double *out = x + g->tensor[n->out].at;
-    const double *a = given(g, n, x, 0);
+    const double *a = n->kind == GRAPH_EMBEDDING ? NULL : given(g, n, x, 0);
     switch (n->kind) {
+    case GRAPH_EMBEDDING:
+        embedding_forward(f, out, ints + g->tensor[n->in[0]].at, given(g, n, x, 1), given(g, n, x, 2), n);
+        break;
     case GRAPH_SOFTMAX: soft_forward(f, out, a, n->N, n->V, w); break;
     case GRAPH_LAYERNORM:
         ln_forward(f, out, x + g->tensor[n->stage[0]].at, x + g->tensor[n->stage[1]].at, a,
@@ -371,7 +396,8 @@ void fault_node_backward(const fault *f, const graph *g, const graph_node *n, do
     case GRAPH_SOFTMAX: {
         double *p = w->scratch;
         memcpy(p, x + out->at, out->count * sizeof *p);
-        if (f->rule == RULE_SOFT_NO_MAX || f->rule == RULE_SOFT_COLUMNS || f->rule == RULE_SOFT_NO_RESCALE)
+        if (f->rule == RULE_SOFT_NO_MAX || f->rule == RULE_SOFT_COLUMNS || f->rule == RULE_SOFT_NO_RESCALE
+            || f->rule == RULE_SOFT_NO_SUM)
             soft_forward(f, p, given(g, n, x, 0), n->N, n->V, w);
         soft_backward(f, in(g, n, dx, 0), dout, p, given(g, n, x, 0), n->N, n->V);
         break;

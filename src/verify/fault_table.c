@@ -62,6 +62,7 @@ static const fault_info table[RULE_COUNT] = {
     [RULE_ATT_ROW_SUM_DOUT] = { FAULT_SOFTMAX_ROW_SUM_WRONG, ATT, B, "the row sum is that of do over the channels, not of a da over the keys", row_hint },
     [RULE_ATT_ROW_SUM_SQUARES] = { FAULT_SOFTMAX_ROW_SUM_WRONG, ATT, B, "the row sum is that of do do over the channels, not of do o", row_hint },
     [RULE_ATT_NO_SOFTMAX_BACKWARD] = { FAULT_SOFTMAX_ROW_SUM_MISSING, ATT, B, "ds = da: softmax has no derivative", row_hint },
+    [RULE_ATT_DIAGONAL] = { FAULT_SOFTMAX_ROW_SUM_WRONG, ATT, B, "ds = a (1 - a) da: the other keys' part of the row sum is missing", row_hint },
     [RULE_ATT_RESCORED] = { FAULT_SCALE_MISSING, ATT, B, "scores that are computed again are not divided by sqrt(HS)", scale_hint },
     [RULE_ATT_RESCORED_LSE] = { FAULT_SCALE_MISSING, ATT, B, "scores that are computed again are not divided by sqrt(HS), but lse is", scale_hint },
     [RULE_ATT_ONE_MORE] = { FAULT_MASK_LEAK, ATT, OUT, "each query sees one key of the future", mask_hint },
@@ -73,6 +74,8 @@ static const fault_info table[RULE_COUNT] = {
     [RULE_ATT_MASK_INVERTED] = { FAULT_MASK_LEAK, ATT, ALL, "the mask is inverted: queries see what is masked", mask_hint },
     [RULE_ATT_FIRST_KEY_LEAKS] = { FAULT_MASK_LEAK, ATT, ALL, "key 0 is seen by all queries, masked or not", mask_hint },
     [RULE_ATT_TILE_LEAK] = { FAULT_MASK_LEAK, ATT, ALL, "queries see the rest of their tile of %d keys", mask_hint },
+    [RULE_ATT_WINDOW] = { FAULT_MASK_NARROW, ATT, ALL, "queries see the last %d keys only", mask_hint },
+    [RULE_ATT_NOT_FIRST_KEY] = { FAULT_MASK_NARROW, ATT, ALL, "no query sees key 0", mask_hint },
     [RULE_ATT_MASK_AFTER] = { FAULT_MASK_AFTER_SOFTMAX, ATT, OUT, "the mask comes after the softmax, whose sums ran over all keys", mask_hint },
     [RULE_ATT_MASK_AFTER_RENORMED] = { FAULT_MASK_AFTER_SOFTMAX, ATT, F, "the mask comes after the softmax, with 1e-6 in the new sum", mask_hint },
     [RULE_ATT_MASK_MINUS] = { FAULT_MASK_VALUE, ATT, ALL, "masked scores are a large negative number, not -inf", mask_hint },
@@ -84,6 +87,9 @@ static const fault_info table[RULE_COUNT] = {
     [RULE_ATT_DV_SCORES] = { FAULT_WRONG_FACTOR, ATT, B, "dv is weighted by the scores, not by softmax's probabilities", "dv[u] = sum_t a[t,u] do[t], with a after the softmax" },
     [RULE_ATT_DV_SCALED] = { FAULT_WRONG_FACTOR, ATT, B, "dv is weighted by the scaled scores, not by softmax's probabilities", "dv[u] = sum_t a[t,u] do[t], with a after the softmax" },
     [RULE_ATT_DV_DS] = { FAULT_WRONG_FACTOR, ATT, B, "dv is weighted by ds, not by softmax's probabilities", "dv[u] = sum_t a[t,u] do[t], with a after the softmax" },
+    [RULE_ATT_NO_SUM] = { FAULT_SCALE_MISSING, ATT, ALL, "probabilities are not divided by their sum", "a = exp(s - max) / sum exp(s - max)" },
+    [RULE_ATT_DV_TRANSPOSED] = { FAULT_TRANSPOSED, ATT, B, "dv reads a[u,t], not a[t,u]", "dv[u] = sum_t a[t,u] do[t]" },
+    [RULE_ATT_DS_TRANSPOSED] = { FAULT_TRANSPOSED, ATT, B, "dq and dk read ds[u,t], not ds[t,u]", "dq[t] = sum_u ds[t,u] k[u] / sqrt(HS), dk[u] = sum_t ds[t,u] q[t] / sqrt(HS)" },
     [RULE_ATT_DQ_READS_Q] = { FAULT_WRONG_FACTOR, ATT, B, "dq sums over q, not over k", "dq[t] = sum_u ds[t,u] k[u] / sqrt(HS)" },
     [RULE_ATT_DK_READS_K] = { FAULT_WRONG_FACTOR, ATT, B, "dk sums over k, not over q", "dk[u] = sum_t ds[t,u] q[t] / sqrt(HS)" },
     [RULE_ATT_DQ_READS_OWN_Q] = { FAULT_WRONG_FACTOR, ATT, B, "dq is made of q itself, not of k", "dq[t] = sum_u ds[t,u] k[u] / sqrt(HS)" },
@@ -92,6 +98,7 @@ static const fault_info table[RULE_COUNT] = {
     [RULE_ATT_DK_READS_V] = { FAULT_WRONG_FACTOR, ATT, B, "dk is made of v, not of q", "dk[u] = sum_t ds[t,u] q[t] / sqrt(HS)" },
     [RULE_ATT_DA_READS_K] = { FAULT_WRONG_FACTOR, ATT, B, "da is made with k, not with v", "da[t,u] = sum_i do[t,i] v[u,i]" },
     [RULE_ATT_KEY_TAIL] = { FAULT_ROWS_MISSING, ATT, OUT, "the keys behind the last whole tile of %d are left out", "the last tile is shorter where S is no multiple of the tile" },
+    [RULE_ATT_NOT_LAST_KEY] = { FAULT_ROWS_MISSING, ATT, ALL, "the last key is left out", "look at the end of the loop over keys" },
     [RULE_ATT_NO_MAX] = { FAULT_SOFTMAX_UNSTABLE, ATT, ALL, "exp overflows: the maximum is not subtracted", max_hint },
     [RULE_ATT_NO_RESCALE] = { FAULT_SOFTMAX_UNSTABLE, ATT, OUT, "the output is not rescaled when the running maximum grows (tiles of %d keys)", max_hint },
     [RULE_ATT_NO_RESCALE_SUM] = { FAULT_SOFTMAX_UNSTABLE, ATT, OUT, "the sum is not rescaled when the running maximum grows (tiles of %d keys)", max_hint },
@@ -110,6 +117,7 @@ static const fault_info table[RULE_COUNT] = {
     [RULE_SOFT_DIAGONAL] = { FAULT_SOFTMAX_ROW_SUM_WRONG, SOFT, B, "dx = p (1 - p) dp: the other classes' part of the row sum is missing", row_hint },
     [RULE_SOFT_NO_MAX] = { FAULT_SOFTMAX_UNSTABLE, SOFT, ALL, "exp overflows: the maximum is not subtracted", max_hint },
     [RULE_SOFT_NO_RESCALE] = { FAULT_SOFTMAX_UNSTABLE, SOFT, ALL, "the sum is not rescaled when the running maximum grows (tiles of %d)", max_hint },
+    [RULE_SOFT_NO_SUM] = { FAULT_SCALE_MISSING, SOFT, ALL, "p is not divided by the sum", "p = exp(x - max) / sum exp(x - max)" },
     [RULE_SOFT_COLUMNS] = { FAULT_TRANSPOSED, SOFT, ALL, "softmax runs over the rows, not over a row's classes", row_hint },
 
     [RULE_LN_NO_GAIN] = { FAULT_GAIN_MISSING, LN, B, "dxhat = dy: the gain is forgotten", norm_hint },
@@ -129,6 +137,8 @@ static const fault_info table[RULE_COUNT] = {
     [RULE_LN_VAR_SIGN] = { FAULT_SIGN, LN, B, "the term xhat mean(dxhat xhat) has the wrong sign", norm_hint },
     [RULE_LN_VARIANCE_SUM] = { FAULT_SUM_FOR_MEAN, LN, ALL, "the variance is not divided by C", norm_hint },
     [RULE_LN_NO_RSTD] = { FAULT_SCALE_MISSING, LN, B, "the factor rstd is missing in dx", norm_hint },
+    [RULE_LN_RSTD_TWICE] = { FAULT_SCALE_WRONG, LN, B, "dx has the factor rstd twice", norm_hint },
+    [RULE_LN_GAIN_TWICE] = { FAULT_WRONG_FACTOR, LN, ALL, "the gain is multiplied in twice", norm_hint },
     [RULE_LN_DW_NO_XHAT] = { FAULT_WRONG_FACTOR, LN, B, "dw is made of x, not of xhat = (x - mean) rstd", "dw = sum over the rows of dy xhat" },
     [RULE_LN_DW_NO_RSTD] = { FAULT_SCALE_MISSING, LN, B, "the factor rstd is missing in dw", "dw = sum over the rows of dy xhat, xhat = (x - mean) rstd" },
     [RULE_LN_NOT_CENTRED] = { FAULT_MEAN_TERM_MISSING, LN, ALL, "the mean is not subtracted", norm_hint },
@@ -168,6 +178,8 @@ static const fault_info table[RULE_COUNT] = {
 
     [RULE_EMBED_ASSIGN] = { FAULT_OVERWRITTEN, GRAPH_EMBEDDING, B, "a token that repeats: its rows are assigned, not added", "dwte[token] sums over all rows that hold the token" },
     [RULE_EMBED_ASSIGN_ALL] = { FAULT_OVERWRITTEN, GRAPH_EMBEDDING, B, "the token's row of dwte is assigned: what was there is lost", "dwte[token] sums over all rows that hold the token" },
+    [RULE_EMBED_TOKEN_NEXT] = { FAULT_POSITION_SHIFT, GRAPH_EMBEDDING, ALL, "each position takes the next one's token", "row (b, t) belongs to token[b][t]" },
+    [RULE_EMBED_TOKEN_PREVIOUS] = { FAULT_POSITION_SHIFT, GRAPH_EMBEDDING, ALL, "each position takes the token before its own", "row (b, t) belongs to token[b][t]" },
 };
 
 const fault_info *fault_table(fault_rule rule)

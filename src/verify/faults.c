@@ -179,6 +179,7 @@ bool fault_fits(const fault *f, const graph *g, const graph_node *n)
         return f->number > f->slot && real_slot(g, n, f->slot) && real_slot(g, n, f->number)
                && g->tensor[n->in[f->number]].count == g->tensor[n->in[f->slot]].count
                && n->in[f->number] != n->in[f->slot];
+    if (f->rule == RULE_READ_SCALED) return real_slot(g, n, f->slot);
     if (f->rule == RULE_READ_OTHER)
         return real_slot(g, n, f->slot) && n->in[f->slot] != f->number
                && g->tensor[f->number].role < GRAPH_INTEGERS
@@ -260,11 +261,13 @@ static double *read_block(const fault *f, const graph *g, const graph_node *n, c
     memcpy(block, x, g->reals * sizeof *x);
     for (int s = f->slot; s <= last; s++) {
         const graph_tensor *t = &g->tensor[n->in[s]];
-        if (f->rule == RULE_READ_OTHER)
+        if (f->rule == RULE_READ_SCALED)
+            for (size_t i = 0; i < t->count; i++) block[t->at + i] = f->value * x[t->at + i];
+        else if (f->rule == RULE_READ_OTHER)
             memcpy(block + t->at, x + g->tensor[f->number].at, t->count * sizeof *x);
         else fault_move_elements(block + t->at, x + t->at, t, f);
     }
-    if (f->rule == RULE_READ_OTHER && f->back) graph_node_forward_f64(g, n, block, ints);
+    if (f->rule == RULE_READ_SCALED || (f->rule == RULE_READ_OTHER && f->back)) graph_node_forward_f64(g, n, block, ints);
     return block;
 }
 
@@ -276,6 +279,10 @@ static void backward_reads(const fault *f, const graph *g, const graph_node *n, 
     contributions(g, n, dx + g->tensor[n->out].at, block, ints, w);
     for (int s = f->slot; s <= last && f->back && f->rule != RULE_READ_OTHER; s++) {
         const graph_tensor *t = &g->tensor[n->in[s]];
+        if (f->rule == RULE_READ_SCALED) {
+            for (size_t i = 0; i < t->count; i++) w->scratch[t->at + i] *= f->value;
+            continue;
+        }
         fault_move_back(block, w->scratch + t->at, t, f);
         memcpy(w->scratch + t->at, block, t->count * sizeof *block);
     }
@@ -290,6 +297,13 @@ void fault_backward(const fault *f, const graph *g, const graph_node *n, double 
     if (f->rule >= RULE_FIRST_OF_NODES) {
         if (n->kind == GRAPH_ATTENTION) fault_attention_backward(f, g, n, dx, x, ints, w);
         else fault_node_backward(f, g, n, dx, x, ints, w);
+        return;
+    }
+    if (f->rule == RULE_OUT_SCALE) {
+        const graph_tensor *t = &g->tensor[n->out];
+        for (size_t i = 0; i < t->count; i++) spare[i] = f->value * dout[i];
+        contributions(g, n, spare, x, ints, w);
+        add_slots(g, n, dx, w, ~0u);
         return;
     }
     if (f->rule >= RULE_OUT_MOVED) {
