@@ -192,8 +192,7 @@ static void locate(const search *s, diagnosis *d)
 
 /* ---- which explanation ------------------------------------------------------------------------ */
 
-/* One wrong number in all: an explanation by structure is preferred where the tensor is so
- * small that its rows are single numbers. */
+/* One wrong number in all, in a tensor whose rows are more than single numbers. */
 static bool one_entry(search *s, diagnosis *d, size_t total)
 {
     const graph_tensor *t = &s->g->tensor[d->tensor];
@@ -219,8 +218,11 @@ static bool all_overwritten(search *s, diagnosis *d)
 
 static void explain(search *s, diagnosis *d, size_t total)
 {
-    if (one_entry(s, d, total) || all_overwritten(s, d)) return;
+    if (search_untouched(s, d) || all_overwritten(s, d)) return;
     search_hypotheses(s);
+    /* A single wrong number: what knows the node may explain it (a row's one-hot); a part
+     * of some tensor that happens to be one number does not. */
+    if (!(s->has_best && s->best.rank < SEARCH_FIRST_GENERIC) && one_entry(s, d, total)) return;
     if (s->has_best) {
         d->kind = s->best.kind;
         d->other = s->has_other ? s->other.kind : FAULT_NONE;

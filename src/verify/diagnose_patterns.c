@@ -252,7 +252,7 @@ static bool factors(const search *s, diagnosis *d)
                 if (s->g->node[i].in[j] == tensor) node = i, slot = j;
         if (search_factor(s, gradient ? node : -1, slot, c, spread, &value, &kind, name, sizeof name))
             snprintf(says, sizeof says, "is off by a factor: found/expected = %.6g = %s", c, name);
-        else snprintf(says, sizeof says, "is off by a factor: found/expected = %.8g", c);
+        else snprintf(says, sizeof says, "is off by a factor: found/expected = %.6g", c);
         return told(s, d, kind, 1, tensor, gradient, says,
                     "look at the factors of this tensor: which does it lack, or have twice");
     }
@@ -307,4 +307,30 @@ bool search_patterns(const search *s, diagnosis *d)
         return told(s, d, patterns[i].kind, count, first, first_gradient, patterns[i].says, patterns[i].hint);
     }
     return exchanges(s, d) || factors(s, d);
+}
+
+/* A bias: what a linear layer or a layer norm adds. */
+static bool is_bias(const graph *g, int tensor)
+{
+    for (int i = 0; i < g->nnodes; i++) {
+        const graph_kind k = g->node[i].kind;
+        if ((k == GRAPH_LINEAR || k == GRAPH_LAYERNORM) && g->node[i].in[2] == tensor) return true;
+    }
+    return false;
+}
+
+bool search_untouched(const search *s, diagnosis *d)
+{
+    int tensor, count = 0;
+    bool gradient, biases = true;
+    for (; failing_at(s, count, &tensor, &gradient); count++) {
+        for (size_t i = 0; i < s->g->tensor[tensor].count; i++)
+            if (!gradient || search_element(s, tensor, true, i).found != start_of(s, tensor, true, i)) return false;
+        biases = biases && is_bias(s->g, tensor);
+    }
+    if (count == 0) return false;
+    failing_at(s, 0, &tensor, &gradient);
+    return told(s, d, biases ? FAULT_BIAS_FORGOTTEN : FAULT_ZERO, count, tensor, true, "is not written",
+                biases ? "a bias is added to each row, so its gradient is the sum of dy over the rows"
+                       : "each input has a gradient of its own; the kernel is to add it into din[]");
 }

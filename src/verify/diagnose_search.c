@@ -18,7 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_GENERIC = 1000 };                  /* ranks: specific rules come first */
 
 element search_element(const search *s, int tensor, bool gradient, size_t i)
 {
@@ -204,7 +203,7 @@ static void keep(search *s, const hypothesis *h)
                        && s->best.residual < close * h->residual;
     /* Both are told where both know the kind of node, or neither does and they rank alike:
      * "overwritten" says no more than "this path is missing". */
-    const bool alike = h->rank == s->best.rank || (h->rank < FIRST_GENERIC && s->best.rank < FIRST_GENERIC);
+    const bool alike = h->rank == s->best.rank || (h->rank < SEARCH_FIRST_GENERIC && s->best.rank < SEARCH_FIRST_GENERIC);
     if (h->kind != s->best.kind && equal && alike && !s->has_other) {
         s->other = better ? s->best : *h;
         s->has_other = true;
@@ -362,6 +361,7 @@ static int numbers(fault_rule r, const int **list)
     case RULE_CE_TARGET_NEXT: case RULE_CE_TARGET_PREVIOUS: case RULE_ATT_MAX_FROM_ZERO:
         *list = variants;
         return 3;
+    case RULE_ATT_NO_SUM: case RULE_SOFT_NO_SUM:
     case RULE_ATT_ONE_MORE: case RULE_ATT_MASK_INVERTED: case RULE_ATT_LSE_NO_MAX:
     case RULE_ATT_RESCORED: case RULE_ATT_RESCORED_LSE:
     case RULE_ATT_ASSIGN_DQ: case RULE_ATT_ASSIGN_DK: case RULE_ATT_ASSIGN_DV:
@@ -489,7 +489,7 @@ static void try_factors(search *s, hypothesis *h, unsigned slots)
 /* Rules for the contributions to some inputs. */
 static void try_slots(search *s, hypothesis *h, unsigned slots)
 {
-    const int base = FIRST_GENERIC + 100 * (h->nodes > 1), slot = lowest(slots);
+    const int base = SEARCH_FIRST_GENERIC + 100 * (h->nodes > 1), slot = lowest(slots);
     h->mode = FAULT_IN_BACKWARD;
     if (!possible(s, h->mode)) return;
     h->rank = base;
@@ -522,7 +522,7 @@ static void try_scaled(search *s, hypothesis *h)
 {
     static const double values[] = { 0, -1, 2, 0.5 };
     const graph_node *n = &s->g->node[h->node];
-    h->rank = FIRST_GENERIC + 24;
+    h->rank = SEARCH_FIRST_GENERIC + 25;
     for (int slot = 0; slot < GRAPH_INS && h->mode != FAULT_IN_BACKWARD; slot++)
     for (int i = 0; i < 4; i++) {
         const bool bias = slot == 2 && (n->kind == GRAPH_LINEAR || n->kind == GRAPH_LAYERNORM);
@@ -532,7 +532,7 @@ static void try_scaled(search *s, hypothesis *h)
         snprintf(h->named, sizeof h->named, "%g", values[i]);
         try_fit(s, h);
     }
-    h->rank = FIRST_GENERIC + 25;
+    h->rank = SEARCH_FIRST_GENERIC + 24;
     h->kind = FAULT_SCALE_WRONG;
     h->fault = (fault){ .rule = RULE_OUT_SCALE, .value = 1 };
     if (h->mode != FAULT_IN_BACKWARD) try_value(s, h);
@@ -546,12 +546,12 @@ static void try_reads(search *s, hypothesis *h)
     h->named[0] = '\0';
     for (h->mode = FAULT_IN_BACKWARD; h->mode <= FAULT_IN_BOTH; h->mode *= 2) {
         if (!possible(s, h->mode)) continue;
-        h->rank = FIRST_GENERIC + 20;
+        h->rank = SEARCH_FIRST_GENERIC + 20;
         for (int slot = 0; slot < GRAPH_INS; slot++)
             if (n->in[slot] >= 0 && s->g->tensor[n->in[slot]].role < GRAPH_INTEGERS)
                 try_moves(s, h, RULE_READ_MOVED, slot, 0);
         if (n->kind == GRAPH_ATTENTION) try_moves(s, h, RULE_READ_MOVED_TWO, 1, 0);
-        h->rank = FIRST_GENERIC + 23;
+        h->rank = SEARCH_FIRST_GENERIC + 23;
         h->kind = FAULT_WRONG_FACTOR;
         for (int slot = 0; slot < GRAPH_INS && h->nodes == 1; slot++)
             for (int t = 0; t < s->g->ntensors; t++) {
@@ -563,9 +563,9 @@ static void try_reads(search *s, hypothesis *h)
         try_scaled(s, h);
         if (h->mode == FAULT_IN_BACKWARD || h->mode == FAULT_IN_BOTH) continue;
         h->named[0] = '\0';
-        h->rank = FIRST_GENERIC + 21;
+        h->rank = SEARCH_FIRST_GENERIC + 21;
         try_moves(s, h, RULE_OUT_MOVED, 0, 0);
-        h->rank = FIRST_GENERIC + 22;
+        h->rank = SEARCH_FIRST_GENERIC + 22;
         try_keeps(s, h, RULE_OUT_KEEP, 0);
     }
 }

@@ -18,6 +18,8 @@ typedef struct hypothesis {
     char       named[40];       /* of a value: "sqrt(HS)", "0.7979" */
 } hypothesis;
 
+enum { SEARCH_FIRST_GENERIC = 1000 };   /* ranks: rules that know the node come first */
+
 typedef struct search {
     const op_case  *c;
     const op_found *f;
@@ -52,6 +54,9 @@ void search_hypotheses(search *s);
 /* Patterns of single tensors, where no hypothesis explains: kind, sentence, hint and
  * `explained` of *d; false: none. */
 bool search_patterns(const search *s, diagnosis *d);
+
+/* All that is wrong is gradients that hold what they held before, to the bit. */
+bool search_untouched(const search *s, diagnosis *d);
 
 /* Sentence and hint of a hypothesis. */
 void search_words(const search *s, const hypothesis *h, diagnosis *d);

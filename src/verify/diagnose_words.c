@@ -147,14 +147,17 @@ static void move_words(char *out, size_t size, const graph_tensor *t, const faul
 
 static void scale_words(char *out, size_t size, const hypothesis *h, const char *what, bool leaf)
 {
-    if (h->fault.value == 0 && leaf) append(out, size, "%s is not written", what);
+    const unsigned slots = h->fault.slots;
+    const bool several = (slots & (slots - 1)) != 0;
+    const char *is = several ? "are" : "is", *has = several ? "have" : "has";
+    if (h->fault.value == 0 && leaf) append(out, size, "%s %s not written", what, is);
     else if (h->fault.value == 0) append(out, size, "this path of %s is missing", what);
-    else if (h->fault.value == -1) append(out, size, "%s has the wrong sign", what);
+    else if (h->fault.value == -1) append(out, size, "%s %s the wrong sign", what, has);
     else if (h->kind == FAULT_SCALE_MISSING)
-        append(out, size, "%s lacks the factor 1/%s: found/expected = %.6g = %s", what, h->named, h->fault.value, h->named);
+        append(out, size, "%s %s the factor 1/%s: found/expected = %.6g = %s", what, several ? "lack" : "lacks", h->named, h->fault.value, h->named);
     else if (h->named[0])
-        append(out, size, "%s is off by a factor: found/expected = %.6g = %s", what, h->fault.value, h->named);
-    else append(out, size, "%s is off by a factor: found/expected = %.8g", what, h->fault.value);
+        append(out, size, "%s %s off by a factor: found/expected = %.6g = %s", what, is, h->fault.value, h->named);
+    else append(out, size, "%s %s off by a factor: found/expected = %.6g", what, is, h->fault.value);
 }
 
 static const char *const precisions[] = { "float64", "float32", "bfloat16", "float16" };
@@ -215,7 +218,7 @@ static void generic_words(const search *s, const hypothesis *h, char *out, size_
         search_name(other, sizeof other, s, n->in[f->number], true);
         append(out, size, "%s and %s are exchanged", what, other);
         break;
-    default: append(out, size, "%s is off by a factor: found/expected = %.8g", what, f->value); break;
+    default: append(out, size, "%s is off by a factor: found/expected = %.6g", what, f->value); break;
     }
 }
 

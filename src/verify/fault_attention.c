@@ -152,7 +152,7 @@ static void softmax_row(const problem *p, double *a, const double *s, const bool
     double max = -(double)INFINITY, sum = 0;
     for (int u = 0; u < p->columns; u++)
         if ((none || sees(p, t, u)) && s[u] > max) max = s[u];
-    if (p->rule == RULE_ATT_NO_MAX) max = 0;
+    if (p->rule == RULE_ATT_NO_MAX || (p->rule == RULE_ATT_NO_SUM && p->number == 1)) max = 0;
     if (p->rule == RULE_ATT_MAX_FROM_ZERO) max = fmax(max, 0);
     /* exp(s - lse), with the lse of scores that were divided */
     if (p->rule == RULE_ATT_RESCORED_LSE) sum = lse_divided(p, s, none, t);
@@ -160,7 +160,10 @@ static void softmax_row(const problem *p, double *a, const double *s, const bool
         a[u] = none || sees(p, t, u) ? exp_held(p, s[u] - max) : 0;
         if (p->rule != RULE_ATT_RESCORED_LSE) sum = held(p, sum + a[u]);
     }
-    if (p->rule == RULE_ATT_NO_SUM) sum = 1;
+    if (p->rule == RULE_ATT_NO_SUM) {           /* an overflow is another fault */
+        for (int u = 0; u < p->columns; u++) if (!isfinite(a[u])) a[u] = 0;
+        sum = 1;
+    }
     for (int u = 0; u < p->columns; u++) {
         if (!(none || sees(p, t, u)) || vanishes(p, sum))
             a[u] = 0;

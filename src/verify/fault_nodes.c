@@ -35,7 +35,7 @@ static void soft_forward(const fault *f, double *p, const double *x, int N, int 
     for (size_t n = 0; n < rows; n++) {
         double max = -(double)INFINITY, sum = 0;
         for (size_t v = 0; v < length; v++) max = fmax(max, x[n * next + v * step]);
-        if (f->rule == RULE_SOFT_NO_MAX) max = 0;
+        if (f->rule == RULE_SOFT_NO_MAX || (f->rule == RULE_SOFT_NO_SUM && f->number == 1)) max = 0;
         if (f->rule == RULE_SOFT_NO_RESCALE) {          /* tiles of `number`, running maximum */
             double running = -(double)INFINITY;
             for (size_t first = 0; first < length; first += (size_t)f->number) {
