@@ -17,7 +17,7 @@ static paint paint_of(FILE *f)
 /* A share of a bound: percent, or from ten times on a factor. */
 static const char *share_text(char out[32], double share)
 {
-    if (!isfinite(share)) snprintf(out, 32, "not finite");
+    if (!isfinite(share)) snprintf(out, 32, "NaN or Inf");
     else if (share < 10) snprintf(out, 32, "%.1f%%", 100 * share);
     else snprintf(out, 32, "%.1e x", share);
     return out;
@@ -176,9 +176,9 @@ vt_status check_op_text(const vt_op_report *r, const check_op_args *a, vt_error 
     if (!dump && r->ncases > 1) show_sums(r, &p);
     if (!dump && !r->pass) s = show_again(r, a, err);
     if (r->note[0]) printf("note: %s\n", r->note);
-    printf("seed %llu; compared %zu of %zu in %zu of %zu cases, at most %s of the bound: %s%s%s\n",
+    printf("seed %llu; compared %zu of %zu in %zu of %zu cases, at most %s%s: %s%s%s\n",
            (unsigned long long)r->seed, r->compared, r->of, r->ncases, r->planned,
-           share_text(share, r->worst), r->pass ? p.green : p.red, r->pass ? "PASS" : "FAIL", p.off);
+           share_text(share, r->worst), isfinite(r->worst) ? " of the bound" : "", r->pass ? p.green : p.red, r->pass ? "PASS" : "FAIL", p.off);
     return s ? s : cli_flush(err);
 }
 

@@ -135,6 +135,22 @@ static vt_status split_heads(dump *d, vt_error *err)
     return VT_OK;
 }
 
+/* A number in the file says it, too (`vitrine lab --dump` writes one). */
+static vt_status take_temperature(dump *d, vt_error *err)
+{
+    const bool uses = d->z.op == VT_OP_CROSSENTROPY || d->z.op == VT_OP_LAB;
+    const tensor *t = uses ? find(d, "temperature") : NULL;
+    double value = 1;
+    if (!t || t->count != 1) return VT_OK;
+    const vt_status s = tensors_read_f64(&d->file, t, &value, err);
+    if (s) return s;
+    if (d->z.temperature != 1 && d->z.temperature != value)
+        return fail(err, VT_USAGE, "--temperature %g: %s says %g", d->z.temperature, d->o->file,
+                    value);
+    d->z.temperature = value;
+    return VT_OK;
+}
+
 static vt_status take_sizes(dump *d, vt_error *err)
 {
     const dump_options *o = d->o;
@@ -153,6 +169,7 @@ static vt_status take_sizes(dump *d, vt_error *err)
     for (size_t i = 0; i < sizeof rules / sizeof *rules && s == VT_OK; i++)
         if (rules[i].op == o->op) s = apply(d, &rules[i], err);
     if (s == VT_OK) s = split_heads(d, err);
+    if (s == VT_OK) s = take_temperature(d, err);
     if (s) return s;
     const bool attends = o->op == VT_OP_ATTENTION || o->op == VT_OP_PROJECTED;
     d->z.masked = attends && find(d, "mask");
@@ -170,39 +187,48 @@ static bool is_float(const tensor *t)
     return t->dtype == ST_F64 || t->dtype == ST_F32 || t->dtype == ST_F16 || t->dtype == ST_BF16;
 }
 
+/* The graph's shape as a file has it; returns the rank.  The lab's p and o are, in the
+ * graph, attention's: p (1, NH, T, T), o (1, T, NH, HS), also as (T, NH*HS). */
+static size_t shape_in_file(const dump *d, const graph_tensor *g, size_t shape[GRAPH_RANK])
+{
+    size_t rank = (size_t)g->rank, skip = 0;
+    if (d->z.op == VT_OP_LAB && rank == 4) skip = 1;
+    for (size_t i = skip; i < rank; i++) shape[i - skip] = (size_t)g->shape[i];
+    rank -= skip;
+    if (d->o->bhtd && rank == 4) {
+        shape[1] = (size_t)g->shape[2];
+        shape[2] = (size_t)g->shape[1];
+    }
+    return rank;
+}
+
 /* Shapes agree: axis by axis, or in rows of the last; masks without axes of 1 in front. */
 static bool fits(const dump *d, const tensor *t, const graph_tensor *g)
 {
-    size_t shape[ST_RANK_MAX], rank = t->rank, skip = 0;
-    shape_of(d, t, shape);
+    size_t expected[GRAPH_RANK], skip = 0;
+    const size_t rank = shape_in_file(d, g, expected);
     if (t->count != g->count) return false;
-    if (g->role == GRAPH_MASK)
-        while (rank - skip > (size_t)g->rank && shape[skip] == 1) skip++;
-    rank -= skip;
-    if (rank == (size_t)g->rank) {
-        bool same = true;
-        for (size_t i = 0; i < rank; i++) same = same && shape[skip + i] == (size_t)g->shape[i];
-        if (same) return true;
-    }
+    while (g->role == GRAPH_MASK && t->rank - skip > rank && t->shape[skip] == 1) skip++;
+    bool same = t->rank - skip == rank;
+    for (size_t i = 0; same && i < rank; i++) same = t->shape[skip + i] == expected[i];
+    if (same) return true;
+    if (d->z.op == VT_OP_LAB && strcmp(g->name, "o") == 0)
+        return t->rank == 2 && t->shape[0] == expected[0];
     if (!by_rows(d->z.op) || g->role == GRAPH_MASK) return false;
     /* parameters keep their shape; what goes by rows has the last axis, or is one a row */
     if (strcmp(g->name, "w") == 0 || strcmp(g->name, "b") == 0) return false;
-    return g->rank == 1 || (t->rank >= 1 && shape[t->rank - 1] == (size_t)g->shape[g->rank - 1]);
+    return rank == 1 || (t->rank >= 1 && t->shape[t->rank - 1] == expected[rank - 1]);
 }
 
 static vt_status check_shape(const dump *d, const tensor *t, const graph_tensor *g, vt_error *err)
 {
     size_t expected[GRAPH_RANK];
     char want[96], have[128];
+    const size_t rank = shape_in_file(d, g, expected);
     if (fits(d, t, g)) return VT_OK;
-    for (int i = 0; i < g->rank; i++) expected[i] = (size_t)g->shape[i];
-    if (d->o->bhtd && g->rank == 4) {
-        expected[1] = (size_t)g->shape[2];
-        expected[2] = (size_t)g->shape[1];
-    }
     return fail(err, VT_BAD_INPUT, "%s: tensor %s has shape %s: expected %s", d->o->file, t->name,
                 st_shape_text(have, sizeof have, t->rank, t->shape),
-                st_shape_text(want, sizeof want, (size_t)g->rank, expected));
+                st_shape_text(want, sizeof want, rank, expected));
 }
 
 /* (B, NH, T, HS) to (B, T, NH, HS); g has the latter shape. */
