@@ -5,16 +5,13 @@
 
 #include "vitrine.h"
 
-enum { TORCH_SECONDS = 300 };           /* an import from a cold disk takes a minute */
-
 typedef struct lab_torch {
     char   version[40];                 /* "1.13.1" */
     vt_lab_comparison against;
 } lab_torch;
 
-/* Runs `python` (a program's path or name) and compares.  VT_IO where it cannot be
- * started, has no torch, ends otherwise or answers nothing in TORCH_SECONDS: one line
- * says which, and how to get it.  VT_CHECK_FAILED as vt_lab_compare. */
+/* Runs `python` (a program's path or name) and compares.  VT_IO as python_run, or where the
+ * answer is no gradient; VT_CHECK_FAILED as vt_lab_compare. */
 VT_MUST_CHECK vt_status lab_torch_run(lab_torch *out, const char *python, const vt_lab_report *r,
                                       vt_error *err);
 
