@@ -6,6 +6,7 @@
  *     vt_check       proves the gradients of a model by complex step
  *     vt_check_kernel, vt_check_dump, vt_check_self_test  prove an operator: your
  *                    kernel's, or of tensors out of any program; and the proof itself
+ *     vt_check_write, vt_op_write  what is proven, as a file for another program
  *     vt_lab         the code lab: attention and its gradient by hand, checked;
  *                    vt_lab_compare: with another program; vt_lab_dump: as a file
  *     vt_grade       grades an exercise of the code lab; vt_exercises lists them
@@ -537,6 +538,28 @@ VT_MUST_CHECK vt_status vt_check_self_test(size_t correct, uint64_t seed, int th
                                            vt_check_progress *progress, void *context,
                                            vt_self_report *report, vt_error *err);
 void vt_self_report_free(vt_self_report *r);
+
+/* ---- for another program to compute again ------------------------------ */
+
+/* What vt_check compares, as a file, .npz or .safetensors, which is replaced by one rename:
+ * names as in vitrine_kernel.h's VT_OP_GPT: `tokens`, `targets`, parameters as in
+ * model.safetensors without "transformer." (float32; a head of its own as (C, V)), `loss`
+ * of each row, its upstream gradient `dloss`, and the hand-written gradients `dNAME`, of
+ * sum(dloss loss), float64; `heads`, `causal`, `temperature`; and `bound.dNAME`: how far
+ * rounding may take another correct computation in double from ours.  VT_USAGE: an option,
+ * or another extension; VT_IO. */
+VT_MUST_CHECK vt_status vt_check_write(vt_model *m, const vt_check_options *o, const char *path,
+                                       vt_error *err);
+
+typedef struct vt_op_written {
+    char   sizes[128];              /* "B 2, T 5, S 9, NH 3, HS 4, causal" */
+    size_t of;                      /* cases of the operator */
+} vt_op_written;
+
+/* Likewise case `number`, from 1, of an operator ("attention"), of vt_check_kernel's in
+ * float64 at scale 1: its inputs, outputs, upstream gradients and gradients.  VT_USAGE: no such operator or number. */
+VT_MUST_CHECK vt_status vt_op_write(vt_op_written *out, const char *op, size_t number,
+                                    uint64_t seed, const char *path, vt_error *err);
 
 /* ---- the code lab ------------------------------------------------------ */
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include "api/model.h"
 #include "base/rng.h"
-#include "verify/gradcheck.h"
+#include "verify/case_file.h"
 #include "vitrine.h"
 
 void vt_check_defaults(vt_check_options *o)
@@ -68,26 +68,52 @@ static vt_status window(const vt_model *m, int *tokens, int *targets, int B, int
     return VT_OK;
 }
 
+/* The case that the options ask for, those filled in; `ids` (free it) has its tokens and
+ * targets. */
+static vt_status make_case(gradcheck_case *c, int **ids, const vt_model *m, vt_check_options *o,
+                           vt_error *err)
+{
+    fill_in(m, o);
+    *ids = NULL;
+    vt_status s = check_options(m, o, err);
+    if (s) return s;
+    const size_t n = (size_t)o->batch * (size_t)o->seq;
+    *ids = malloc(2 * n * sizeof **ids);
+    if (!*ids) return fail_memory(err, 2 * n * sizeof **ids, "the window");
+    *c = (gradcheck_case){
+        .z = &m->c.z, .tensors = m->c.tensors, .ntensors = m->c.ntensors,
+        .params = m->c.params, .tokens = *ids, .targets = *ids + n, .B = o->batch,
+        .T = o->seq, .kernels = m->kernels, .threads = m->threads,
+    };
+    return window(m, *ids, *ids + n, o->batch, o->seq, o->seed, err);
+}
+
 vt_status vt_check(vt_model *m, const vt_check_options *asked, vt_check_progress *progress,
                    void *context, vt_check_report *report, vt_error *err)
 {
-    vt_check_options filled = *asked, *o = &filled;
-    fill_in(m, o);
-    vt_status s = check_options(m, o, err);
+    vt_check_options o = *asked;
+    gradcheck_case c;
+    int *ids;
     *report = (vt_check_report){ .rows = NULL };
-    if (s) return s;
-    const size_t n = (size_t)o->batch * (size_t)o->seq;
-    int *tokens = malloc(n * sizeof *tokens), *targets = malloc(n * sizeof *targets);
-    if (!tokens || !targets) s = fail_memory(err, 2 * n * sizeof *tokens, "the window");
-    if (s == VT_OK && (s = window(m, tokens, targets, o->batch, o->seq, o->seed, err)) == VT_OK) {
-        const gradcheck_case c = {
-            .z = &m->c.z, .tensors = m->c.tensors, .ntensors = m->c.ntensors,
-            .params = m->c.params, .tokens = tokens, .targets = targets, .B = o->batch,
-            .T = o->seq, .kernels = m->kernels, .threads = m->threads,
-        };
-        s = gradcheck_run(report, &c, o, progress, context, err);
+    vt_status s = make_case(&c, &ids, m, &o, err);
+    if (s == VT_OK) s = gradcheck_run(report, &c, &o, progress, context, err);
+    free(ids);
+    return s;
+}
+
+vt_status vt_check_write(vt_model *m, const vt_check_options *asked, const char *path,
+                         vt_error *err)
+{
+    vt_check_options o = *asked;
+    gradcheck_case c;
+    gradcheck_grads g;
+    int *ids;
+    vt_status s = make_case(&c, &ids, m, &o, err);
+    if (s == VT_OK) s = gradcheck_compute(&g, &c, o.seed, err);
+    if (s == VT_OK) {
+        s = case_file_model(&c, &g, path, err);
+        gradcheck_free(&g);
     }
-    free(tokens);
-    free(targets);
+    free(ids);
     return s;
 }

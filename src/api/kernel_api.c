@@ -1,9 +1,11 @@
-/* kernel_api.c -- vt_check_kernel, vt_check_dump, vt_check_self_test. */
+/* kernel_api.c -- vt_check_kernel, vt_check_dump, vt_check_self_test, vt_op_write. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "verify/case_file.h"
 #include "verify/dump_check.h"
 #include "verify/kernel_check.h"
+#include "verify/op_judge.h"
 #include "verify/self_test.h"
 #include "vitrine.h"
 
@@ -149,4 +151,32 @@ vt_status vt_check_self_test(size_t correct, uint64_t seed, int threads,
                              vt_error *err)
 {
     return self_test(report, correct, seed, threads, progress, context, err);
+}
+
+/* ---- a case as a file -------------------------------------------------------------- */
+
+vt_status vt_op_write(vt_op_written *out, const char *op, size_t number, uint64_t seed,
+                      const char *path, vt_error *err)
+{
+    graph_sizes z;
+    op_case c;
+    vt_op_case head;
+    precision p;
+    double scale;
+    int kind;
+    *out = (vt_op_written){ .of = 0 };
+    vt_status s = op_of(op, &kind, err);
+    if (s) return s;
+    while (kernel_check_case(kind, (int)out->of + 1, seed, &z, &scale, &p) &&
+           p == PRECISION_F64 && scale == 1)
+        out->of++;
+    if (number < 1 || number > out->of)
+        return fail(err, VT_USAGE, "case %zu: expected 1 to %zu", number, out->of);
+    (void)kernel_check_case(kind, (int)number, seed, &z, &scale, &p);
+    if ((s = op_case_draw(&c, &z, p, scale, seed, err))) return s;
+    op_judge_head(&head, &c);
+    memcpy(out->sizes, head.sizes, sizeof out->sizes);
+    s = case_file_op(&c, path, err);
+    op_case_free(&c);
+    return s;
 }

@@ -64,6 +64,7 @@ typedef struct gradcheck_grads {
     double *hand;                   /* the definitions in double */
     float  *fast;                   /* the fast kernels */
     double *rounding, *shaken;      /* (ntensors): the parts of r, see above */
+    double *losses;                 /* (B, T): each row's, the definitions in double */
     double  score;                  /* s */
     double  loss;                   /* mean over the window */
     double  f, noise;               /* f of the window in double, and its error */

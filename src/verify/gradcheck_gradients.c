@@ -185,29 +185,28 @@ vt_status gradcheck_compute(gradcheck_grads *g, const gradcheck_case *c, uint64_
     vt_status s;
     *g = (gradcheck_grads){ .loss = 0 };
     if ((s = gradcheck_check_ids(c, err))) return s;
-    double *losses = malloc(B * T * sizeof *losses);
+    g->losses = malloc(B * T * sizeof *g->losses);
     g->weight = malloc(B * T * sizeof *g->weight);
     g->hand = calloc(count, sizeof *g->hand);
     g->fast = calloc(count, sizeof *g->fast);
     g->rounding = calloc(c->ntensors, sizeof *g->rounding);
     g->shaken = calloc(c->ntensors, sizeof *g->shaken);
-    if (!losses || !g->weight || !g->hand || !g->fast || !g->rounding || !g->shaken) {
+    if (!g->losses || !g->weight || !g->hand || !g->fast || !g->rounding || !g->shaken) {
         s = fail_memory(err, count * 12, "gradients");
         goto done;
     }
     rng_stream_seed(&r, seed, RNG_VERIFY, 2);           /* no two rows weigh the same */
     for (size_t n = 0; n < B * T; n++)
         g->weight[n] = (double)(float)(rng_uniform(&r, 0.5, 1.5) / (double)(B * T));
-    if ((s = gradient_f64(c, c->params, g->weight, g->hand, losses, &g->score, NULL, err)) ||
+    if ((s = gradient_f64(c, c->params, g->weight, g->hand, g->losses, &g->score, NULL, err)) ||
         (s = gradient_f32(c, c->params, g->weight, c->kernels, g->fast, NULL, err)))
         goto done;
     for (size_t n = 0; n < B * T; n++) {
-        g->loss += losses[n] / (double)(B * T);
-        g->f += g->weight[n] * losses[n];
+        g->loss += g->losses[n] / (double)(B * T);
+        g->f += g->weight[n] * g->losses[n];
     }
     s = measure_rounding(g, c, seed, err);
 done:
-    free(losses);
     if (s) gradcheck_free(g);
     return s;
 }
@@ -219,6 +218,7 @@ void gradcheck_free(gradcheck_grads *g)
     free(g->fast);
     free(g->rounding);
     free(g->shaken);
+    free(g->losses);
     *g = (gradcheck_grads){ .loss = 0 };
 }
 
