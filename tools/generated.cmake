@@ -33,3 +33,15 @@ add_custom_command(OUTPUT ${unicode_classes}
   COMMENT "unicode_classes.inc")
 add_custom_target(unicode_classes DEPENDS ${unicode_classes})
 add_dependencies(generated unicode_classes)
+
+# torch_ops.inc: src/cli/torch_ops.py as the lines of a C string, for the command to give
+# to Python.
+set(torch_ops ${CMAKE_BINARY_DIR}/generated/torch_ops.inc)
+add_custom_command(OUTPUT ${torch_ops}
+  COMMAND sed -e "s/[\"\\\\]/\\\\&/g" -e "s/.*/\"&\\\\n\"/" ${CMAKE_SOURCE_DIR}/src/cli/torch_ops.py
+          > ${torch_ops}.new
+  COMMAND ${CMAKE_COMMAND} -E rename ${torch_ops}.new ${torch_ops}
+  DEPENDS ${CMAKE_SOURCE_DIR}/src/cli/torch_ops.py VERBATIM
+  COMMENT "torch_ops.inc")
+add_custom_target(torch_ops_inc DEPENDS ${torch_ops})
+add_dependencies(generated torch_ops_inc)

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "cli/check_op_show.h"
+#include "cli/check_torch.h"
 
 void check_op_defaults(check_op_args *a)
 {
@@ -12,27 +13,30 @@ void check_op_defaults(check_op_args *a)
 
 bool check_op_asked(const check_op_args *a)
 {
-    return a->kernel || a->dump || a->self_test || a->list_ops;
+    return a->kernel || a->dump || a->self_test || a->list_ops || (a->torch && a->op);
 }
 
 /* ---- which options go together -------------------------------------------- */
 
-enum { MODEL = 1, KERNEL = 2, DUMP = 4, SELF = 8, LIST = 16 };
+enum { MODEL = 1, KERNEL = 2, DUMP = 4, SELF = 8, LIST = 16, TORCH = 32 };
 
 static const struct { const char *option; int with; } uses[] = {
     { "--entries", MODEL }, { "--differences", MODEL }, { "--every", MODEL }, { "--batch", MODEL }, { "--seq", MODEL },
-    { "--isa", MODEL }, { "--op", KERNEL | DUMP }, { "--precision", KERNEL | DUMP },
+    { "--isa", MODEL }, { "--op", KERNEL | DUMP | TORCH }, { "--precision", KERNEL | DUMP },
     { "--all", KERNEL }, { "--case", KERNEL }, { "--seconds", KERNEL },
     { "--causal", DUMP }, { "--temperature", DUMP }, { "--layout", DUMP }, { "--heads", DUMP },
     { "--allow-degenerate", DUMP }, { "--cases", SELF }, { "--threads", MODEL | SELF },
-    { "--seed", MODEL | KERNEL | DUMP | SELF }, { "--json", MODEL | KERNEL | DUMP | SELF },
-    { "--junit", MODEL | KERNEL | DUMP },
+    { "--seed", MODEL | KERNEL | DUMP | SELF | TORCH },
+    { "--json", MODEL | KERNEL | DUMP | SELF | TORCH },
+    { "--junit", MODEL | KERNEL | DUMP | TORCH },
+    { "--torch", MODEL | TORCH }, { "--python", MODEL | TORCH },
 };
 
 static int mode_of(const check_op_args *a, const options_read *read)
 {
     return (read->noperands ? MODEL : 0) | (a->kernel ? KERNEL : 0) | (a->dump ? DUMP : 0) |
-           (a->self_test ? SELF : 0) | (a->list_ops ? LIST : 0);
+           (a->self_test ? SELF : 0) | (a->list_ops ? LIST : 0) |
+           (a->torch && a->op && !read->noperands && !a->kernel && !a->dump ? TORCH : 0);
 }
 
 vt_status check_op_uses(const command *c, const options_read *read, const check_op_args *a,
@@ -48,6 +52,8 @@ vt_status check_op_uses(const command *c, const options_read *read, const check_
         for (int m = 0; m < 4 && !*with; m++) if (uses[i].with & 1 << m) with = names[m];
         return fail(err, VT_USAGE, "%s goes with %s (vitrine check --help)", uses[i].option, with);
     }
+    if (!a->torch && options_given(c, read, "--python"))
+        return fail(err, VT_USAGE, "--python: expected --torch with it");
     return VT_OK;
 }
 
@@ -161,6 +167,22 @@ static vt_status run_self_test(const check_op_args *a, vt_error *err)
     return s;
 }
 
+static vt_status run_torch(const check_op_args *a, vt_error *err)
+{
+    check_torch t;
+    vt_error why;
+    vt_status s = check_torch_op(&t, a->python, a->op, a->seed, err);
+    if (s == VT_OK || s == VT_CHECK_FAILED) {
+        const vt_status printed = check_torch_show(&t, a->seed, a->json, a->junit, &why);
+        if (printed) {
+            *err = why;
+            s = printed;
+        }
+    }
+    check_torch_free(&t);
+    return s;
+}
+
 static vt_status list_ops(vt_error *err)
 {
     const char *meaning, *name;
@@ -178,6 +200,7 @@ int check_op_run(const command *c, const options_read *read, const check_op_args
         s = fail(&err, VT_USAGE, "--op: expected the name of an operator (vitrine check --list-ops)");
     if (s == VT_OK)
         s = mode == KERNEL ? run_kernel(a, &err) : mode == DUMP ? run_dump(a, &err)
-          : mode == SELF ? run_self_test(a, &err) : list_ops(&err);
+          : mode == SELF ? run_self_test(a, &err) : mode == TORCH ? run_torch(a, &err)
+          : list_ops(&err);
     return s ? cli_error(c, s, &err) : VT_OK;
 }

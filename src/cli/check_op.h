@@ -1,4 +1,5 @@
-/* check_op.h -- vitrine check --kernel, --dump, --self-test: what is no model. */
+/* check_op.h -- vitrine check --kernel, --dump, --op NAME --torch, --self-test: what is no
+ * model. */
 #ifndef CHECK_OP_H
 #define CHECK_OP_H
 
@@ -16,7 +17,8 @@ typedef struct check_op_args {
     uint64_t    seed;
     int         threads;
     bool        json;
-    const char *junit;
+    const char *junit, *python;
+    bool        torch;
 } check_op_args;
 
 void check_op_defaults(check_op_args *a);

@@ -3,8 +3,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include "cli/cli.h"
-#include "cli/junit.h"
 
 /* A share of a bound in nine columns: percent, or from ten times on a factor. */
 static const char *share_text(char out[32], double share)
@@ -97,7 +95,7 @@ static void print_parts(const vt_check_report *r)
     for (size_t i = 0; i < r->nnotes; i++) printf("note: %s\n", r->notes[i]);
 }
 
-vt_status check_show_text(const vt_check_report *r, vt_error *err)
+vt_status check_show_text(const vt_check_report *r, const check_torch *torch, vt_error *err)
 {
     const char *color = cli_color(stdout, r->pass ? "\033[32m" : "\033[31m");
     size_t few = 0, resolved = 0;
@@ -118,6 +116,8 @@ vt_status check_show_text(const vt_check_report *r, vt_error *err)
            "fast kernels: %s\n", r->loss, r->batch, r->seq, (unsigned long long)r->seed, r->isa);
     printf("compared %zu of %zu, worst error %.1e: %s%s%s\n", r->compared, r->of, r->worst, color,
            r->pass ? "PASS" : "FAIL", *color ? cli_color(stdout, "\033[0m") : "");
+    if (torch) printf("\n");
+    if (torch) check_torch_text(torch);
     return cli_flush(err);
 }
 
@@ -191,13 +191,13 @@ static void json_parts(js_writer *w, const vt_check_report *r)
     js_close_array(w);
 }
 
-vt_status check_show_json(const vt_check_report *r, vt_error *err)
+vt_status check_show_json(const vt_check_report *r, const check_torch *torch, vt_error *err)
 {
     bytes text = { 0 };
     js_writer w;
     js_begin(&w, &text, JS_LINE);
     js_open_object(&w);
-    js_field_bool(&w, "pass", r->pass);
+    js_field_bool(&w, "pass", r->pass && (!torch || torch->pass));
     js_field_uint(&w, "failed", r->failed);
     js_field_uint(&w, "compared", r->compared);
     js_field_uint(&w, "of", r->of);
@@ -215,6 +215,10 @@ vt_status check_show_json(const vt_check_report *r, vt_error *err)
     for (size_t i = 0; i < r->nrows; i++) json_row(&w, &r->rows[i]);
     js_close_array(&w);
     json_parts(&w, r);
+    if (torch) {
+        js_key(&w, "torch");
+        check_torch_json(&w, torch);
+    }
     js_close_object(&w);
     const vt_status s = cli_print_json(&w, &text, err);
     bytes_free(&text);
@@ -253,8 +257,8 @@ static void junit_row(junit *w, const vt_check_report *r, const vt_check_row *ro
     junit_case(w, name, result_of(row->fast_budget_used <= 1), line, NULL);
 }
 
-vt_status check_show_junit(const vt_check_report *r, const char *line, const char *path,
-                           vt_error *err)
+vt_status check_show_junit(const vt_check_report *r, const check_torch *torch, const char *line,
+                           const char *path, vt_error *err)
 {
     bytes text = { 0 };
     char why[LINE];
@@ -278,6 +282,7 @@ vt_status check_show_junit(const vt_check_report *r, const char *line, const cha
         junit_case(&w, e->name, e->pass && e->compared == 0 ? JUNIT_SKIP : result_of(e->pass),
                    e->detail, NULL);
     }
+    if (torch) check_torch_junit(&w, torch);
     vt_status s = junit_close(&w, err);
     if (s == VT_OK) s = io_replace(path, text.data, text.len, err);
     bytes_free(&text);

@@ -11,7 +11,8 @@ typedef struct check_args {
     const char *isa;
     int  threads;
     bool json;
-    const char *junit;
+    const char *junit, *python;
+    bool torch;
     check_op_args op;           /* kernels, dumps, the self-test */
 } check_args;
 
@@ -22,6 +23,8 @@ static const option_row rows[] = {
     { OPTION_SEED, "--seed", AT(o.seed), "N", 0, 0, "of all that is drawn: entries, directions, cases" },
     { OPTION_FLAG, "--json", AT(json), NULL, 0, 0, "one JSON object" },
     { OPTION_NAME, "--junit", AT(junit), "FILE", 0, 0, "also writes the results as JUnit XML" },
+    { OPTION_FLAG, "--torch", AT(torch), NULL, 0, 0, "DIR, --op NAME: PyTorch's automatic differentiation\nin float64 gives the same (Debian: python3-torch)" },
+    { OPTION_NAME, "--python", AT(python), "PROGRAM", 0, 0, "the interpreter that has torch" },
 
     { OPTION_GROUP, "of a model (DIR)", 0, NULL, 0, 0, NULL },
     { OPTION_INT, "--entries", AT(o.entries), "N", 1, INT_MAX, "of each tensor, drawn at random" },
@@ -34,7 +37,7 @@ static const option_row rows[] = {
 
     { OPTION_GROUP, "of a kernel of yours", 0, NULL, 0, 0, NULL },
     { OPTION_NAME, "--kernel", AT(op.kernel), "FILE", 0, 0, "a .c file, which $CC or cc compiles, or a .so, with\nthe function of include/vitrine_kernel.h" },
-    { OPTION_NAME, "--op", AT(op.op), "NAME", 0, 0, "the operator it computes; also of --dump" },
+    { OPTION_NAME, "--op", AT(op.op), "NAME", 0, 0, "the operator it computes; also of --dump, --torch" },
     { OPTION_FLAG, "--list-ops", AT(op.list_ops), NULL, 0, 0, "names all operators and what they compute" },
     { OPTION_NAME, "--precision", AT(op.precision), "NAME", 0, 0, "float64 or float32 [those that it has]" },
     { OPTION_FLAG, "--all", AT(op.all), NULL, 0, 0, "all cases, also after two that fail" },
@@ -54,13 +57,20 @@ static const option_row rows[] = {
     { OPTION_SIZE, "--cases", AT(op.cases), "N", 0, 1e9, "correct ones of --self-test" },
 };
 
+static check_args default_args(void)
+{
+    check_args a = { .python = "/usr/bin/python3" };
+    vt_check_defaults(&a.o);
+    check_op_defaults(&a.op);
+    return a;
+}
+
 static const void *defaults(int i, const char **label)
 {
     static check_args set;
     *label = "";
     if (i > 0) return NULL;
-    check_op_defaults(&set.op);
-    vt_check_defaults(&set.o);
+    set = default_args();
     return &set;
 }
 
@@ -75,41 +85,56 @@ static bool on_progress(void *context, size_t done, size_t of)
     return false;
 }
 
+/* What both verdicts said: `s`, with its line in *err. */
+static vt_status show(const check_args *a, const vt_check_report *r, const check_torch *torch,
+                      vt_status s, vt_error *err)
+{
+    vt_error why;
+    vt_status printed = a->json ? check_show_json(r, torch, &why) : check_show_text(r, torch, &why);
+    if (printed == VT_OK && a->junit)
+        printed = check_show_junit(r, torch, r->pass ? "" : err->text, a->junit, &why);
+    if (printed) *err = why;
+    return printed ? printed : s;
+}
+
+/* PyTorch is asked first: where it cannot be, that is said before the long part. */
 static vt_status check(const check_args *a, vt_model *m, vt_error *err)
 {
-    vt_check_report r;
+    vt_check_report r = { .pass = false };
+    check_torch torch = { .pass = false };
     vt_error why;
     size_t percent = SIZE_MAX;
     const bool terminal = cli_terminal(stderr);
-    const vt_status s = vt_check(m, &a->o, terminal ? on_progress : NULL, &percent, &r, err);
-    /* Over the progress, with blanks: no escape codes are needed. */
-    if (percent != SIZE_MAX) fprintf(stderr, "\r%*s\r", 60, "");
+    vt_status s = a->torch ? check_torch_model(&torch, a->python, m, &a->o, err) : VT_OK;
     if (s == VT_OK || s == VT_CHECK_FAILED) {
-        vt_status printed = a->json ? check_show_json(&r, &why) : check_show_text(&r, &why);
-        if (printed == VT_OK && a->junit)
-            printed = check_show_junit(&r, s ? err->text : "", a->junit, &why);
-        if (printed) *err = why;
-        vt_check_free(&r);
-        return printed ? printed : s;
+        const vt_status own = vt_check(m, &a->o, terminal ? on_progress : NULL, &percent, &r, &why);
+        /* Over the progress, with blanks: no escape codes are needed. */
+        if (percent != SIZE_MAX) fprintf(stderr, "\r%*s\r", 60, "");
+        if (own) {
+            *err = why;
+            s = own;
+        }
     }
+    if (s == VT_OK || s == VT_CHECK_FAILED) s = show(a, &r, a->torch ? &torch : NULL, s, err);
     vt_check_free(&r);
+    check_torch_free(&torch);
     return s;
 }
 
 static int run(const command *c, int argc, char **argv)
 {
-    check_args a = { .threads = 0 };
+    check_args a = default_args();
     options_read read;
     vt_error err;
     vt_model *m = NULL;
     int code;
-    vt_check_defaults(&a.o);
-    check_op_defaults(&a.op);
     if (!cli_parse(c, argc, argv, &a, &read, &code)) return code;
     a.op.seed = a.o.seed;
     a.op.threads = a.threads;
     a.op.json = a.json;
     a.op.junit = a.junit;
+    a.op.torch = a.torch;
+    a.op.python = a.python;
     if (check_op_asked(&a.op)) return check_op_run(c, &read, &a.op);
     vt_status s = check_op_uses(c, &read, &a.op, &err);
     const char *folder = s ? NULL : cli_folder(c, &read, &err);
@@ -129,6 +154,7 @@ const command cmd_check = {
     .usage = "vitrine check DIR [option ...]\n"
              "       vitrine check --kernel FILE --op NAME [option ...]\n"
              "       vitrine check --dump FILE --op NAME [option ...]\n"
+             "       vitrine check --op NAME --torch [option ...]\n"
              "       vitrine check --self-test [option ...]",
     .about = "Compares the hand-written gradient of the definitions, in double, with the complex\n"
              "step derivative of the same definitions, which has no rounding of differences:\n"
@@ -149,13 +175,15 @@ const command cmd_check = {
         "  vitrine check model --seed 7 --junit check.xml\n"
         "  vitrine check --kernel attention.c --op attention\n"
         "  vitrine check --dump attention.npz --op attention --causal --layout bhtd\n"
+        "  vitrine check model --torch\n"
+        "  vitrine check --op attention --torch\n"
         "  vitrine check --self-test\n",
     .exits =
         "  0  every gradient is within its bound\n"
         "  1  one is not: it is named; a kernel crashed, hung, or wrote where it must not\n"
         "  2  an option cannot be used\n"
         "  3  the model, the kernel or the dump is not what it should be\n"
-        "  4  reading or writing failed\n"
+        "  4  reading or writing failed; --torch: PyTorch could not be asked, and nothing was shown\n"
         "  5  sizes exceed memory\n",
     .defaults = defaults,
     .run = run,
