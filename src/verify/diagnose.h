@@ -27,7 +27,7 @@ typedef struct diagnosis {
     size_t wrong;               /* its elements beyond their bound */
     size_t first, worst;        /* elements: the first, and the one farthest beyond */
     double expected, found, ratio;      /* of the worst, `start` not counted */
-    char sentence[240];         /* "1/sqrt(HS) is missing on dq, in the backward pass" */
+    char sentence[300];         /* "1/sqrt(HS) is missing on dq, in the backward pass" */
     char hint[240];
     char location[240];         /* "all 6 wrong entries of dk lie in head 1, key 5" */
 } diagnosis;
