@@ -396,6 +396,8 @@ static double value_weight(const problem *p, double ds, int b, int h, int t, int
     case RULE_ATT_DV_SCORES: return right_see(p, t, u) ? s : 0;
     case RULE_ATT_DV_SCALED: return right_see(p, t, u) ? s / p->root : 0;
     case RULE_ATT_DV_DS:     return ds;
+    case RULE_ATT_DV_DA:
+        return right_see(p, t, u) ? p->da[(size_t)t * (size_t)p->columns + (size_t)u] : 0;
     default:                 return a;
     }
 }

@@ -87,6 +87,7 @@ static const fault_info table[RULE_COUNT] = {
     [RULE_ATT_DV_SCORES] = { FAULT_WRONG_FACTOR, ATT, B, "dv is weighted by the scores, not by softmax's probabilities", "dv[u] = sum_t a[t,u] do[t], with a after the softmax" },
     [RULE_ATT_DV_SCALED] = { FAULT_WRONG_FACTOR, ATT, B, "dv is weighted by the scaled scores, not by softmax's probabilities", "dv[u] = sum_t a[t,u] do[t], with a after the softmax" },
     [RULE_ATT_DV_DS] = { FAULT_WRONG_FACTOR, ATT, B, "dv is weighted by ds, not by softmax's probabilities", "dv[u] = sum_t a[t,u] do[t], with a after the softmax" },
+    [RULE_ATT_DV_DA] = { FAULT_WRONG_FACTOR, ATT, B, "dv is weighted by da, not by softmax's probabilities", "dv[u] = sum_t a[t,u] do[t], with a after the softmax" },
     [RULE_ATT_NO_SUM] = { FAULT_SCALE_MISSING, ATT, ALL, "probabilities are not divided by their sum", "a = exp(s - max) / sum exp(s - max)" },
     [RULE_ATT_DV_TRANSPOSED] = { FAULT_TRANSPOSED, ATT, B, "dv reads a[u,t], not a[t,u]", "dv[u] = sum_t a[t,u] do[t]" },
     [RULE_ATT_DS_TRANSPOSED] = { FAULT_TRANSPOSED, ATT, B, "dq and dk read ds[u,t], not ds[t,u]", "dq[t] = sum_u ds[t,u] k[u] / sqrt(HS), dk[u] = sum_t ds[t,u] q[t] / sqrt(HS)" },
