@@ -292,7 +292,7 @@ typedef struct vt_check_options {
 /* 64 entries of each tensor, differences -1, batch 0, seq 0, seed 42. */
 void vt_check_defaults(vt_check_options *o);
 
-enum { VT_CHECK_NAME = 64, VT_CHECK_PLACE = 112, VT_CHECK_NOTES = 16 };
+enum { VT_CHECK_NAME = 64, VT_CHECK_PLACE = 160, VT_CHECK_NOTES = 16 };
 
 /* Which of two gradients _Float128 (33 digits) agrees with, where they differ. */
 typedef enum vt_arbiter {
