@@ -321,6 +321,62 @@ static void a_failed_write_leaves_the_old_file(void **state)
     free(path);
 }
 
+/* A link stays, and what it leads to is written, beside itself; a link to no file, such as
+ * /dev/stdout, is neither replaced nor written. */
+static void a_link_is_followed(void **state)
+{
+    (void)state;
+    static const struct { const char *to, *text; } refused[] = {
+        { "nothing", "is a link to what is not there" }, { "/dev/null", "not a regular file" },
+        { "loop", "is a link to what is not there" }, { ".", "not a regular file" },
+    };
+    char *links = at("links"), *real = at("links/real"), *link = at("links/link");
+    char *other = at("links/other"), *loop = at("links/loop");
+    struct stat info;
+    bytes b;
+    assert_ok(io_mkdir(real, &test_error));
+    char *file = at("links/real/file");
+    assert_ok(io_replace(file, "old", 3, &test_error));
+    assert_int_equal(symlink("real/file", other), 0);
+    assert_int_equal(symlink("other", link), 0);                /* through two */
+    assert_ok(io_writable(link, &test_error));
+    assert_ok(io_replace(link, "new", 3, &test_error));
+    assert_int_equal(lstat(link, &info), 0);
+    assert_true(S_ISLNK(info.st_mode));
+    assert_int_equal(lstat(file, &info), 0);
+    assert_true(S_ISREG(info.st_mode));
+    assert_ok(io_read(&b, file, 10, &test_error));
+    assert_string_equal((char *)b.data, "new");
+    bytes_free(&b);
+    assert_int_equal(files_in(real), 1);
+    unlink(link);
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        char *at_fault = strcmp(refused[i].to, "loop") == 0 ? loop : link;
+        assert_int_equal(symlink(refused[i].to, at_fault), 0);
+        assert_int_equal(io_replace(at_fault, "x", 1, &test_error), VT_IO);
+        assert_contains(test_error.text, at_fault);
+        assert_contains(test_error.text, refused[i].text);
+        assert_int_equal(io_writable(at_fault, &test_error), VT_IO);
+        assert_contains(test_error.text, refused[i].text);
+        assert_int_equal(lstat(at_fault, &info), 0);
+        assert_true(S_ISLNK(info.st_mode));
+        unlink(at_fault);
+    }
+    assert_int_equal(io_writable(links, &test_error), VT_IO);
+    assert_contains(test_error.text, "not a regular file");
+    char *nowhere = at("links/no/file");
+    assert_int_equal(io_writable(nowhere, &test_error), VT_IO);
+    assert_contains(test_error.text, strerror(ENOENT));
+    assert_int_equal(files_in(links), 2);                       /* real, other */
+    free(nowhere);
+    free(file);
+    free(loop);
+    free(other);
+    free(link);
+    free(real);
+    free(links);
+}
+
 /* CKPT-02: the new file is on the disk before it has the name, and the name
  * before the call returns; a step that fails leaves the old file alone. */
 static void the_disk_has_it_before_the_name(void **state)
@@ -416,6 +472,7 @@ int main(void)
         cmocka_unit_test(what_cannot_be_read_is_named),
         cmocka_unit_test(modes_are_obeyed),
         cmocka_unit_test(a_failed_write_leaves_the_old_file),
+        cmocka_unit_test(a_link_is_followed),
         cmocka_unit_test(the_disk_has_it_before_the_name),
         cmocka_unit_test(a_reader_sees_one_or_the_other),
         cmocka_unit_test(folders_are_made_with_their_parents),

@@ -2,8 +2,8 @@
  *
  * A temporary is named PATH.tmp-PID-K and made only if no such file is there.
  * A process killed in mid-write leaves it behind (io_remove_temporaries); the
- * file at PATH is then still the old one.  A symbolic link at PATH is replaced,
- * not followed.
+ * file at PATH is then still the old one.  A symbolic link at PATH is followed, and
+ * stays: what it leads to is replaced.
  *
  * References: POSIX.1-2017 rename() ("if newpath names an existing file it is
  * replaced, and a link named newpath remains visible throughout"), fsync().
@@ -201,11 +201,35 @@ static vt_status open_beside(const char *path, int *file, char **name, vt_error 
     return fail(err, VT_IO, "%s: cannot create a file beside it: %s", path, strerror(why));
 }
 
-vt_status io_replace_pieces(const char *path, const io_piece *pieces, size_t count, vt_error *err)
+/* The file that is meant by `path`, behind all links, in *target (free it); it need not
+ * be there.  /dev/stdout is a link too: to a pipe, or a terminal. */
+static vt_status target_of(const char *path, char **target, vt_error *err)
 {
-    struct stat old;
-    if (lstat(path, &old) == 0 && !S_ISREG(old.st_mode) && !S_ISLNK(old.st_mode))
+    struct stat info;
+    const bool link = lstat(path, &info) == 0 && S_ISLNK(info.st_mode);
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
         return fail(err, VT_IO, "%s: is not a regular file and is not replaced", path);
+    *target = link ? realpath(path, NULL) : strdup(path);
+    if (*target) return VT_OK;
+    if (errno == ENOMEM) return fail_memory(err, strlen(path), "a path");
+    return fail(err, VT_IO, "%s: is a link to what is not there: %s", path, strerror(errno));
+}
+
+vt_status io_writable(const char *path, vt_error *err)
+{
+    char *target = NULL, *name = NULL;
+    int file = -1;
+    vt_status status = target_of(path, &target, err);
+    if (status == VT_OK) status = open_beside(target, &file, &name, err);
+    if (file >= 0) (void)close(file);
+    if (name) (void)unlink(name);
+    free(name);
+    free(target);
+    return status;
+}
+
+static vt_status replace(const char *path, const io_piece *pieces, size_t count, vt_error *err)
+{
     int file = -1;
     char *name = NULL;
     vt_status status = open_beside(path, &file, &name, err);
@@ -221,6 +245,15 @@ vt_status io_replace_pieces(const char *path, const io_piece *pieces, size_t cou
     if (status != VT_OK) (void)unlink(name);
     else status = sync_folder(path, err);
     free(name);
+    return status;
+}
+
+vt_status io_replace_pieces(const char *path, const io_piece *pieces, size_t count, vt_error *err)
+{
+    char *target = NULL;
+    vt_status status = target_of(path, &target, err);
+    if (status == VT_OK) status = replace(target, pieces, count, err);
+    free(target);
     return status;
 }
 

@@ -27,12 +27,16 @@ vt_status bytes_printf(bytes *b, vt_error *err, const char *format, ...);
  * all else is VT_IO: missing, unreadable, a folder. */
 #define IO_STREAM_MOST ((size_t)1 << 28)
 VT_MUST_CHECK vt_status io_read(bytes *out, const char *path, size_t limit, vt_error *err);
-/* VT_IO where it fails, also where a folder or a device is at `path`. */
+/* VT_IO where it fails, also where a folder or a device is at `path`.  A link there is
+ * followed, and stays. */
 VT_MUST_CHECK vt_status io_replace(const char *path, const void *data, size_t n, vt_error *err);
 /* Several pieces one after the other into one file. */
 typedef struct io_piece { const void *data; size_t n; } io_piece;
 VT_MUST_CHECK vt_status io_replace_pieces(const char *path, const io_piece *pieces,
                                           size_t count, vt_error *err);
+/* Whether io_replace would find what it needs: VT_IO, with its line, where it would not.
+ * Says it before a long computation; the disk may still fill meanwhile. */
+VT_MUST_CHECK vt_status io_writable(const char *path, vt_error *err);
 /* Makes a folder and its parents; fine when it is there. */
 VT_MUST_CHECK vt_status io_mkdir(const char *path, vt_error *err);
 /* Keeps other callers out of a folder until io_unlock() or the process's end, by
