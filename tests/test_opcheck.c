@@ -508,6 +508,75 @@ static void a_wrong_definition_would_be_seen(void **state)
     op_case_free(&c);
 }
 
+/* The largest entry of a tensor's gradient, and of all. */
+static double *largest_entry(op_case *c, int tensor)
+{
+    const graph_tensor *t = &c->g.tensor[tensor];
+    double *most = c->dx + t->at;
+    for (size_t j = t->at; j < t->at + t->count; j++)
+        if (fabs(c->dx[j]) > fabs(*most)) most = &c->dx[j];
+    return most;
+}
+
+static double largest_of_all(op_case *c)
+{
+    double most = 0;
+    for (int i = 0; i < c->g.nin; i++)
+        if (c->g.tensor[c->g.in[i]].role == GRAPH_INPUT)
+            most = fmax(most, fabs(*largest_entry(c, c->g.in[i])));
+    return most;
+}
+
+/* 1 % on the largest entry: scale 1 has the digits to see it, others may say that they
+ * have not. */
+static void spoil(op_case *c, bool quick, double *entry, const char *what)
+{
+    vt_op_case out = { .rows = NULL };
+    const double kept = *entry;
+    assert_ok(op_judge_definitions(&out, c, quick, &test_error));
+    if (out.rows[0].result == VT_ROW_FAIL)
+        fail_msg("%s: right, and %g of its bound", what, out.rows[0].budget_used);
+    *entry *= 1.01;
+    assert_ok(op_judge_definitions(&out, c, quick, &test_error));
+    *entry = kept;
+    if (out.rows[1].result == VT_ROW_PASS ||
+        (out.rows[1].result == VT_ROW_UNDECIDED && c->scale <= 1))
+        fail_msg("%s: 1 %% off is result %d: %s", what, (int)out.rows[1].result, out.rows[1].note);
+    free(out.rows);
+}
+
+/* VER-01: in every case of every operator one wrong entry of one gradient is too much, by
+ * each of its two proofs.  Tensors in turn; gradients that algebra makes 0 are none. */
+static void one_wrong_entry_of_a_definition_fails_in_every_case(void **state)
+{
+    (void)state;
+    size_t spoilt = 0;
+    for (int op = 1; graph_op_name(op); op++)
+        for (int n = 1; n <= kernel_check_cases(op, 42) / 2; n++) {
+            graph_sizes z;
+            double scale;
+            precision p;
+            op_case c;
+            char what[120];
+            assert_true(kernel_check_case(op, n, 42, &z, &scale, &p));
+            assert_ok(op_case_draw(&c, &z, p, scale, 42 + (uint64_t)n, &test_error));
+            const double all = largest_of_all(&c);
+            for (int i = 0, tried = 0; i < c.g.nin && tried < 2; i++) {
+                const int tensor = c.g.in[(i + n) % c.g.nin];
+                double *entry = largest_entry(&c, tensor);
+                if (c.g.tensor[tensor].role != GRAPH_INPUT || !(fabs(*entry) > 1e-9 * all)) continue;
+                snprintf(what, sizeof what, "%s, case %d, %s", graph_op_name(op), n,
+                         c.g.tensor[tensor].name);
+                spoil(&c, true, entry, what);
+                if (c.g.reals < 1000) spoil(&c, false, entry, what);
+                tried++;
+                spoilt++;
+            }
+            op_case_free(&c);
+        }
+    assert_true(spoilt > 300);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -529,6 +598,7 @@ int main(void)
         cmocka_unit_test(two_failing_cases_end_a_precision_and_one_can_be_repeated),
         cmocka_unit_test(a_case_in_which_nothing_is_compared_does_not_pass),
         cmocka_unit_test(a_wrong_definition_would_be_seen),
+        cmocka_unit_test(one_wrong_entry_of_a_definition_fails_in_every_case),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

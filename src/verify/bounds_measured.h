@@ -25,4 +25,9 @@
  * there. */
 VT_MUST_CHECK vt_status bounds_measured(op_case *c, vt_error *err);
 
+/* Likewise ex and edx, derived bounds on the definitions' own rounding in double (edx of dx
+ * without `start`), of every graph of more than one node. */
+VT_MUST_CHECK vt_status bounds_measured_definitions(const op_case *c, double *ex, double *edx,
+                                                    vt_error *err);
+
 #endif

@@ -1,13 +1,10 @@
 /* op_judge.c -- see op_judge.h. */
 #include "verify/op_judge.h"
-#include <complex.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/rng.h"
-#include "verify/bounds.h"
 
 /* ---- rows ----------------------------------------------------------------- */
 
@@ -76,8 +73,7 @@ void op_judge_head(vt_op_case *out, const op_case *c)
 
 /* ---- outputs and gradients -------------------------------------------------- */
 
-/* The share of its bound that an error is; Inf where it is none. */
-static double share_of(double expected, double found, double bound)
+double op_share(double expected, double found, double bound)
 {
     const double error = fabs(found - expected);
     if (!isfinite(found)) return INFINITY;
@@ -86,11 +82,10 @@ static double share_of(double expected, double found, double bound)
     return share >= 0 ? share : INFINITY;           /* a NaN is beyond, too */
 }
 
-/* Puts the entry into the row, if it is worse than what is there. */
-static void meet(vt_op_row *row, const graph_tensor *t, size_t i, double expected, double found,
+void op_row_meet(vt_op_row *row, const graph_tensor *t, size_t i, double expected, double found,
                  double bound)
 {
-    const double share = share_of(expected, found, bound);
+    const double share = op_share(expected, found, bound);
     row->compared++;
     if (!(share <= 1)) row->failed++;
     if (row->compared > 1 && !(share > row->budget_used)) return;
@@ -121,7 +116,7 @@ static vt_status judge_output(vt_op_case *out, const op_case *c, const op_found 
     if (!row) return s;
     row->of = t->count;
     for (size_t i = 0; i < t->count; i++)
-        meet(row, t, i, c->x[t->at + i], f->x[t->at + i], c->ex[t->at + i]);
+        op_row_meet(row, t, i, c->x[t->at + i], f->x[t->at + i], c->ex[t->at + i]);
     end_row(row);
     return VT_OK;
 }
@@ -137,7 +132,7 @@ static vt_status judge_gradient(vt_op_case *out, const op_case *c, const op_foun
     if (!row) return s;
     row->of = t->count;
     for (size_t i = t->at; i < t->at + t->count; i++)
-        meet(row, t, i - t->at, c->start[i] + c->dx[i], f->dx[i], c->edx[i]);
+        op_row_meet(row, t, i - t->at, c->start[i] + c->dx[i], f->dx[i], c->edx[i]);
     end_row(row);
     return VT_OK;
 }
@@ -182,121 +177,6 @@ vt_status op_judge_adds(vt_op_case *out, const op_case *c, const op_found *f, vt
     row->result = row->compared == 0 ? VT_ROW_UNDECIDED
                                      : row->failed ? VT_ROW_FAIL : VT_ROW_PASS;
     return VT_OK;
-}
-
-/* ---- the definitions, proven ------------------------------------------------- */
-
-typedef struct proof {
-    const op_case *c;
-    double _Complex *x;
-    double *ex, *edx;               /* bounds in double, of dx without `start` */
-} proof;
-
-static const double STEP = 1e-30;
-/* The complex step rounds too, in products of complex numbers and in another order. */
-enum { PROOF_SLACK = 16, PROOF_WORK = 20 * 1000 * 1000 };
-
-static double derivative(const proof *p)
-{
-    const op_case *c = p->c;
-    double sum = 0;
-    graph_forward_c128(&c->g, p->x, c->ints, 0);
-    for (int i = 0; i < c->g.nout; i++) {
-        const graph_tensor *t = &c->g.tensor[c->g.out[i]];
-        for (size_t j = t->at; t->upstream && j < t->at + t->count; j++)
-            sum += c->dout[j] * (cimag(p->x[j]) / STEP);
-    }
-    return sum;
-}
-
-/* Every entry. */
-static void prove_entries(vt_op_row *row, const proof *p)
-{
-    const op_case *c = p->c;
-    row->kind = VT_ROW_GRADIENT;            /* the index is a gradient's */
-    for (int i = 0; i < c->g.nin; i++) {
-        const graph_tensor *t = &c->g.tensor[c->g.in[i]];
-        for (size_t j = t->at; t->role == GRAPH_INPUT && j < t->at + t->count; j++) {
-            const double _Complex kept = p->x[j];
-            p->x[j] = kept + I * STEP;
-            meet(row, t, j - t->at, derivative(p), c->dx[j], PROOF_SLACK * p->edx[j]);
-            p->x[j] = kept;
-        }
-    }
-    row->kind = VT_ROW_VERDICT;
-    op_row_note(row, "every entry against complex step");
-}
-
-/* Along signs that are drawn. */
-static void prove_direction(vt_op_row *row, const proof *p)
-{
-    const op_case *c = p->c;
-    double found = 0, bound = 0;
-    rng r;
-    rng_stream_seed(&r, c->seed, RNG_VERIFY, 4001);
-    for (int i = 0; i < c->g.nin; i++) {
-        const graph_tensor *t = &c->g.tensor[c->g.in[i]];
-        for (size_t j = t->at; t->role == GRAPH_INPUT && j < t->at + t->count; j++) {
-            const double sign = rng_u64(&r) >> 63 ? 1 : -1;
-            p->x[j] += I * (sign * STEP);
-            found += sign * c->dx[j];
-            bound += PROOF_SLACK * p->edx[j] + 0x1p-52 * fabs(c->dx[j]);
-        }
-    }
-    row->expected = derivative(p);
-    row->found = found;
-    row->bound = bound;
-    row->budget_used = share_of(row->expected, found, bound);
-    row->compared = 1;
-    row->of = 1;
-    row->failed = !(row->budget_used <= 1);
-    op_row_note(row, "one direction over all inputs against complex step");
-}
-
-static size_t entries_of(const op_case *c)
-{
-    size_t n = 0;
-    for (int i = 0; i < c->g.nin; i++)
-        if (c->g.tensor[c->g.in[i]].role == GRAPH_INPUT) n += c->g.tensor[c->g.in[i]].count;
-    return n;
-}
-
-/* Multiplications of one forward pass, about. */
-static double work_of(const graph *g)
-{
-    double work = 0;
-    for (int i = 0; i < g->nnodes; i++) {
-        const graph_node *n = &g->node[i];
-        work += n->kind == GRAPH_LINEAR ? (double)n->N * n->C * n->OC
-              : n->kind == GRAPH_ATTENTION ? 2.0 * n->B * n->NH * n->T * n->S * n->HS
-              : 4.0 * (double)g->tensor[n->out].count;
-    }
-    return work + (double)g->reals;
-}
-
-vt_status op_judge_definitions(vt_op_case *out, const op_case *c, bool quick, vt_error *err)
-{
-    const size_t n = c->g.reals, entries = entries_of(c);
-    proof p = { .c = c, .x = calloc(n, sizeof *p.x), .ex = calloc(n, sizeof *p.ex),
-                .edx = calloc(n, sizeof *p.edx) };
-    vt_status s = VT_OK;
-    vt_op_row *row = NULL;
-    if (!p.x || !p.ex || !p.edx) s = fail_memory(err, 4 * n * sizeof(double), "the complex step");
-    if (s == VT_OK) row = op_row(out, "definitions", VT_ROW_VERDICT, &s, err);
-    if (row) {
-        bounds_forward(&c->g, c->x, c->ints, 0x1p-53, 0, p.ex);
-        bounds_backward(&c->g, c->dx, c->x, c->ints, NULL, 0x1p-53, 0, p.ex, p.edx);
-        for (size_t i = 0; i < n; i++) p.x[i] = c->x[i];
-        row->of = entries;
-        if (!quick && (double)entries * work_of(&c->g) <= PROOF_WORK) prove_entries(row, &p);
-        else prove_direction(row, &p);
-        row->result = row->failed ? VT_ROW_FAIL : VT_ROW_PASS;
-        if (row->failed) op_row_note(row, "the definitions themselves differ from complex step");
-    }
-    free(p.x);
-    free(p.ex);
-    free(p.edx);
-    return s;
 }
 
 /* ---- in sum ----------------------------------------------------------------- */

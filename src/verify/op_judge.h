@@ -23,6 +23,13 @@ vt_op_row *op_row(vt_op_case *out, const char *name, vt_row_kind kind, vt_status
                   vt_error *err);
 VT_PRINTF(2, 3) void op_row_note(vt_op_row *row, const char *format, ...);
 
+/* The share of its bound that an error is; Inf where `found` is NaN or Inf. */
+double op_share(double expected, double found, double bound);
+
+/* Compares one element, and keeps it in the row if it is worse than what is there. */
+void op_row_meet(vt_op_row *row, const graph_tensor *t, size_t i, double expected, double found,
+                 double bound);
+
 /* Sizes, precision and scale of a case, as text. */
 void op_judge_head(vt_op_case *out, const op_case *c);
 
