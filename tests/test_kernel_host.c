@@ -611,7 +611,7 @@ static void nothing_of_the_caller_is_open_there(void **state)
     free(f);
     f = fixture_new(N, NASTY_LIMITS, VT_KERNEL_FORWARD);
     call(h, f);
-    assert_true(f->o[0] == 1);
+    assert_true(f->o[0] <= 1);          /* 0 where the caller's own limit is */
     free(f);
     kernel_host_free(h);
     kernel_host_free(other);
