@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCKS = 9, ROOM = 64 };         /* x, dx, begin, kept, x2, dx2, three of scratch */
+enum { BLOCKS = 11, ROOM = 128 };       /* x, dx, begin, kept, x2, dx2, five of scratch */
 
 /* ---- set-up --------------------------------------------------------------------------- */
 
@@ -16,7 +16,7 @@ static vt_status search_new(search *s, const op_case *c, const op_found *f, vt_e
     const graph *g = &c->g;
     const size_t nt = (size_t)g->ntensors, nn = (size_t)g->nnodes, n = g->reals;
     size_t reals, pairs, flags;
-    *s = (search){ .c = c, .f = f, .g = g, .u = precision_u(c->p), .kept_at = -1, .most = 4e8 };
+    *s = (search){ .c = c, .f = f, .g = g, .u = precision_u(c->p), .kept_at = -1, .most = 1.2e9 };
     if (!size_mul(n, BLOCKS, &reals) || !size_mul(reals, sizeof *s->block, &reals)
         || !size_mul(nt, nt, &pairs) || !size_add(pairs, 2 * nt + nn, &flags))
         return fail(err, VT_TOO_LARGE, "a diagnosis: the case is too large");

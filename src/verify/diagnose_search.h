@@ -48,6 +48,16 @@ typedef struct element { double found, right, bound; } element;
 element search_element(const search *s, int tensor, bool gradient, size_t i);
 bool    element_bad(const element *e);              /* beyond its bound; NaN is */
 
+/* Whether what failed is what a fault of the mode could have changed. */
+bool search_possible(const search *s, int mode);
+/* Tries h in its mode with the members set; true where it explains: s->best. */
+bool search_try(search *s, hypothesis *h);
+/* With a value that is estimated, from h->fault.value, the right one. */
+bool search_try_value(search *s, hypothesis *h);
+/* A factor of the contributions to `slots`. */
+void search_try_factor(search *s, hypothesis *h, unsigned slots);
+int  search_lowest(unsigned slots);
+
 /* Looks for a hypothesis that explains all; s->has_best says whether there is one. */
 void search_hypotheses(search *s);
 

@@ -137,7 +137,7 @@ static void move_words(char *out, size_t size, const graph_tensor *t, const faul
     case MOVE_Q_K: append(out, size, "with the columns of q and k exchanged"); break;
     case MOVE_K_V: append(out, size, "with the columns of k and v exchanged"); break;
     case MOVE_Q_V: append(out, size, "with the columns of q and v exchanged"); break;
-    case MOVE_FIRST:    append(out, size, "that of the first %s for every %s", axis, axis); break;
+    case MOVE_FIRST:    append(out, size, "from the first %s for every %s", axis, axis); break;
     default:
         append(out, size, "in the order of (%s, %s), not (%s, %s)", axis_name(t, f->axis + 1), axis,
                axis, axis_name(t, f->axis + 1));
@@ -178,7 +178,7 @@ static void generic_words(const search *s, const hypothesis *h, char *out, size_
     for (int k = 0; k < GRAPH_INS; k++) {
         if (!(f->slots >> k & 1)) continue;
         search_name(name, sizeof name, s, n->in[k], true);
-        append(what, sizeof what, "%s%s", what[0] ? " and " : "", name);
+        append(what, sizeof what, "%s%s", !what[0] ? "" : f->slots >> (k + 1) ? ", " : " and ", name);
     }
     if (!what[0]) search_name(what, sizeof what, s, tensor, f->rule < RULE_READ_MOVED);
     switch (f->rule) {
@@ -204,12 +204,19 @@ static void generic_words(const search *s, const hypothesis *h, char *out, size_
         break;
     case RULE_READ_MOVED: case RULE_READ_MOVED_TWO:
         if (f->rule == RULE_READ_MOVED_TWO) append(what, sizeof what, " (and %s)", g->tensor[n->in[f->slot + 1]].name);
+        if (f->move == MOVE_FIRST) {
+            append(out, size, "every %s reads %s of the first %s", axis_name(t, f->axis), what, axis_name(t, f->axis));
+            break;
+        }
         append(out, size, "%s is read ", what);
         move_words(out, size, t, f);
         break;
     case RULE_READ_SCALED:
         if (f->value == 0) append(out, size, "%s is left out", what);
         else append(out, size, "%s is read %g times", what, f->value);
+        break;
+    case RULE_READ_EXCHANGED:
+        append(out, size, "%s and %s are read in each other's place", what, g->tensor[n->in[f->number]].name);
         break;
     case RULE_READ_OTHER:
         append(out, size, "%s is read in place of %s", g->tensor[f->number].name, what);
@@ -235,7 +242,7 @@ static const char *generic_hint(const hypothesis *h)
     case FAULT_POSITION_SHIFT: return "look at the index of the position, or of the batch row, where it is read and written";
     case FAULT_BATCH_MIXED:    return "look at the index of the batch row where it is read and written";
     case FAULT_WRONG_FACTOR:   return "backward takes the values of the forward pass: look at which tensor it reads";
-    case FAULT_SWAPPED:        return "look at the order of the tensors in din[]";
+    case FAULT_SWAPPED:        return "look at the order of the tensors in in[] and din[]";
     case FAULT_ROUNDED:        return "keep sums and gradients in the kernel's own precision";
     case FAULT_SCALE_MISSING:  return "the factor of the forward pass is also one of its gradient";
     case FAULT_MEAN_FOR_SUM:   return "the upstream gradient already holds the factor of a mean: gradients are sums over the rows";
@@ -261,9 +268,9 @@ void search_words(const search *s, const hypothesis *h, diagnosis *d)
     d->sentence[0] = d->hint[0] = '\0';
     if (info) fill(d->sentence, sizeof d->sentence, info->sentence, h->named);
     else generic_words(s, h, d->sentence, sizeof d->sentence);
-    if (h->mode == FAULT_IN_FORWARD || h->mode == FAULT_IN_SAVED || h->mode == FAULT_IN_OUT)
+    if (h->mode & (FAULT_IN_FORWARD | FAULT_IN_SAVED | FAULT_IN_OUT | FAULT_IN_OUT_LSE))
         append(d->sentence, sizeof d->sentence, "%s", ", in the forward pass");
-    else if (h->mode == FAULT_IN_BOTH) append(d->sentence, sizeof d->sentence, "%s", ", in both passes");
+    else if (h->mode & (FAULT_IN_BOTH | FAULT_IN_BOTH_LSE)) append(d->sentence, sizeof d->sentence, "%s", ", in both passes");
     else if (info && info->passes != FAULT_IN_BACKWARD)
         append(d->sentence, sizeof d->sentence, "%s", ", in the backward pass");
     if (h->nodes > 1)

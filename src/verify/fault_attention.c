@@ -16,6 +16,7 @@
  */
 #include "verify/faults.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct problem {
@@ -32,6 +33,8 @@ typedef struct problem {
     int b;                          /* the batch row in hand */
     double *a, *da;                 /* (T, columns) */
     double *sums;                   /* (T): right row sums, for rules that take them */
+    bool of_lse;                    /* backward computes exp(s - lse), see faults.h ... */
+    fault_rule lse;                 /* ... with the lse that this rule makes */
 } problem;
 
 /* Rules whose number says that the row sum is the right one: made of do and o. */
@@ -40,13 +43,20 @@ static bool takes_right_sum(fault_rule r)
     return r == RULE_ATT_LSE_NO_MAX || r == RULE_ATT_RESCORED || r == RULE_ATT_RESCORED_LSE;
 }
 
+/* Rules of backward passes that take an lse from elsewhere than they should. */
+static bool reads_other_lse(fault_rule r)
+{
+    return r == RULE_ATT_LSE_NO_SUM || r == RULE_ATT_LSE_OTHER_ROW || r == RULE_ATT_LSE_TRANSPOSED;
+}
+
 static problem problem_of(const fault *f, const graph *g, const graph_node *n, const double *x,
                           const int *ints, const fault_work *w)
 {
     problem p = { w, f->rule, f->number, f->value, n->B, n->T, n->S, n->NH, n->HS, sqrt(n->HS),
                   x + g->tensor[n->in[0]].at, x + g->tensor[n->in[1]].at,
                   x + g->tensor[n->in[2]].at, NULL, x + g->tensor[n->out].at, NULL,
-                  n->S + (f->rule == RULE_ATT_ONE_MORE && f->number == 1 && n->B > 1), 0, NULL, NULL, NULL };
+                  n->S + (f->rule == RULE_ATT_ONE_MORE && f->number == 1 && n->B > 1), 0, NULL, NULL, NULL,
+                  f->of_lse || reads_other_lse(f->rule), f->of_lse ? f->lse : RULE_ATT_ROW_SUM_OF_OUT };
     if (n->in[3] >= 0) p.mask = ints + g->tensor[n->in[3]].at;
     p.a = w->scratch + g->tensor[n->stage[0]].at;
     p.da = w->scratch + g->tensor[n->stage[1]].at;
@@ -78,6 +88,16 @@ static bool right_see(const problem *p, int t, int u)
     return p->mask ? p->mask[(size_t)t * (size_t)p->S + (size_t)u] != 0 : u <= p->S - p->T + t;
 }
 
+/* The mask read as if it lay there as (S, T).  Number 1: of a causal call, whose mask says 1
+ * behind the diagonal (op_case_mask). */
+static bool sees_transposed(const problem *p, int t, int u)
+{
+    const int cell = u * p->T + t, row = cell / p->S, column = cell % p->S;
+    if (!p->mask) return right_see(p, t, u);
+    if (p->number == 0) return p->mask[cell] != 0;
+    return u <= p->S - p->T + t && (column > p->S - p->T + row || p->mask[cell] != 0);
+}
+
 static bool sees(const problem *p, int t, int u)
 {
     const int last = p->S - p->T + t;
@@ -90,7 +110,9 @@ static bool sees(const problem *p, int t, int u)
     case RULE_ATT_NO_CAUSAL:      return right_see(p, t, u) || u > last;
     case RULE_ATT_CAUSAL_ONLY:    return u <= last;
     case RULE_ATT_MASK_INVERTED:  return !right_see(p, t, u) && (p->number == 0 || u <= last);
-    case RULE_ATT_FIRST_KEY_LEAKS: return right_see(p, t, u) || u == 0;
+    case RULE_ATT_FIRST_KEY_LEAKS: return right_see(p, t, u) || (u == 0 && (p->number == 0 || last < 0));
+    case RULE_ATT_MASK_TRANSPOSED: return sees_transposed(p, t, u);
+    case RULE_ATT_UNDERFLOW:      return right_see(p, t, u) || last < 0;
     case RULE_ATT_WINDOW:         return right_see(p, t, u) && u > last - p->number;
     case RULE_ATT_NOT_FIRST_KEY:  return right_see(p, t, u) && u > 0;
     case RULE_ATT_NOT_LAST_KEY:   return right_see(p, t, u) && u + 1 < p->S;
@@ -122,6 +144,20 @@ static double exp_held(const problem *p, double x)
     return e > p->w->most ? (double)INFINITY : e < p->w->least ? 0 : e;
 }
 
+/* exp(s - max), or what stands for it. */
+static double power(const problem *p, double x)
+{
+    return p->rule == RULE_ATT_EXP2 ? exp2(x) : exp_held(p, x);
+}
+
+/* How often a key counts: the last `number` keys are one tile, which overlaps the one
+ * before where S is no multiple of it. */
+static double times(const problem *p, int u)
+{
+    if (p->rule != RULE_ATT_KEYS_TWICE || p->S <= p->number) return 1;
+    return u >= p->S - p->number && u < p->S / p->number * p->number ? 2 : 1;
+}
+
 static double held(const problem *p, double x)
 {
     return x > p->w->most ? (double)INFINITY : x;
@@ -143,7 +179,16 @@ static double lse_divided(const problem *p, const double *s, const bool *none, i
  * and NaN in the backward pass (2). */
 static bool vanishes(const problem *p, double sum)
 {
-    return sum == 0 && p->rule == RULE_ATT_MAX_FROM_ZERO && (p->number == 0 || (p->number == 2 && !p->dout));
+    const int variant = p->number % 10;
+    if (p->rule != RULE_ATT_MAX_FROM_ZERO && p->rule != RULE_ATT_NO_MAX) return false;
+    return sum == 0 && (variant == 0 || (variant == 2 && !p->dout));
+}
+
+/* What is subtracted from a row's scores, of which `max` is the largest. */
+static double subtracted(const problem *p, double max)
+{
+    if (p->rule == RULE_ATT_NO_MAX || (p->rule == RULE_ATT_NO_SUM && p->number == 1)) return 0;
+    return p->rule == RULE_ATT_MAX_FROM_ZERO ? fmax(max, -(p->number / 10)) : max;
 }
 
 /* Softmax over the keys with w[u]; a row of none stays 0. */
@@ -152,12 +197,11 @@ static void softmax_row(const problem *p, double *a, const double *s, const bool
     double max = -(double)INFINITY, sum = 0;
     for (int u = 0; u < p->columns; u++)
         if ((none || sees(p, t, u)) && s[u] > max) max = s[u];
-    if (p->rule == RULE_ATT_NO_MAX || (p->rule == RULE_ATT_NO_SUM && p->number == 1)) max = 0;
-    if (p->rule == RULE_ATT_MAX_FROM_ZERO) max = fmax(max, 0);
+    max = subtracted(p, max);
     /* exp(s - lse), with the lse of scores that were divided */
     if (p->rule == RULE_ATT_RESCORED_LSE) sum = lse_divided(p, s, none, t);
     for (int u = 0; u < p->columns; u++) {
-        a[u] = none || sees(p, t, u) ? exp_held(p, s[u] - max) : 0;
+        a[u] = none || sees(p, t, u) ? times(p, u) * power(p, s[u] - max) : 0;
         if (p->rule != RULE_ATT_RESCORED_LSE) sum = held(p, sum + a[u]);
     }
     if (p->rule == RULE_ATT_NO_SUM) {           /* an overflow is another fault */
@@ -215,13 +259,76 @@ static bool masked_scores(const problem *p, double *s, int t)
     return true;
 }
 
+/* Scores of one query's row. */
+static void score_row(const problem *p, double *s, int b, int h, int t)
+{
+    const double scale = score_scale(p);
+    for (int u = 0; u < p->columns; u++)
+        s[u] = dot(p->q + query(p, b, t, h), p->k + key(p, b, u, h), p->HS) * scale;
+}
+
+/* log sum exp of a row; the scores are left in s. */
+static double row_lse(const problem *p, double *s, int b, int h, int t)
+{
+    double max = -(double)INFINITY, sum = 0;
+    score_row(p, s, b, h, t);
+    const bool all = masked_scores(p, s, t);
+    for (int u = 0; u < p->columns; u++)
+        if ((all || sees(p, t, u)) && s[u] > max) max = s[u];
+    max = subtracted(p, max);
+    for (int u = 0; u < p->columns; u++)
+        if (all || sees(p, t, u)) sum = held(p, sum + times(p, u) * power(p, s[u] - max));
+    return max + log(sum);
+}
+
+/* The row whose lse is read for row (b, h, t). */
+static void lse_row(const problem *p, int *b, int *h, int *t)
+{
+    const int rows = p->B * p->NH * p->T, tile = abs(p->number), next = p->number < 0 ? 1 : -1;
+    int flat = (*b * p->NH + *h) * p->T + *t;
+    if (p->rule == RULE_ATT_LSE_OTHER_ROW) {        /* the neighbour in its tile */
+        const int other = *t + next;
+        if (other >= 0 && other < p->T && other / tile == *t / tile) *t = other;
+        return;
+    }
+    if (p->rule != RULE_ATT_LSE_TRANSPOSED) return;
+    if (p->number == 0) flat = (*b * p->T + *t) * p->NH + *h;       /* read as (B, T, NH) */
+    if (p->number == 1) {                                           /* written so */
+        *h = flat % p->NH, *t = flat / p->NH % p->T, *b = flat / p->NH / p->T;
+        return;
+    }
+    if (p->number == 2 && flat > 0) flat--;
+    if (p->number == 3 && flat + 1 < rows) flat++;
+    *t = flat % p->T, *h = flat / p->T % p->NH, *b = flat / p->T / p->NH;
+}
+
+/* a = exp(s - lse), as a backward pass has it that keeps lse alone. */
+static void lse_att_row(const problem *p, double *a, double *s, int b, int h, int t)
+{
+    problem forward = *p;
+    int lb = b, lh = h, lt = t;
+    forward.rule = p->lse;
+    lse_row(p, &lb, &lh, &lt);
+    double lse = row_lse(&forward, s, lb, lh, lt);
+    if (p->rule == RULE_ATT_LSE_NO_SUM) {           /* the maximum alone */
+        lse = -(double)INFINITY;
+        for (int u = 0; u < p->columns; u++) if (sees(p, t, u) && s[u] > lse) lse = s[u];
+    }
+    score_row(p, s, b, h, t);
+    const bool all = masked_scores(p, s, t);
+    for (int u = 0; u < p->columns; u++) a[u] = all || sees(p, t, u) ? power(p, s[u] - lse) : 0;
+}
+
 /* a of one query's row, and its scores in s. */
 static void att_row(const problem *p, double *a, double *s, int b, int h, int t)
 {
-    const double scale = score_scale(p);
     bool any = false;
+    if (p->of_lse && p->dout) {
+        lse_att_row(p, a, s, b, h, t);
+        return;
+    }
+    score_row(p, s, b, h, t);
     for (int u = 0; u < p->columns; u++) {
-        s[u] = dot(p->q + query(p, b, t, h), p->k + key(p, b, u, h), p->HS) * scale;
         any = any || sees(p, t, u);
         a[u] = 0;
     }
@@ -247,6 +354,10 @@ static void att_row(const problem *p, double *a, double *s, int b, int h, int t)
 void fault_attention_forward(const fault *f, const graph *g, const graph_node *n, double *x,
                              const int *ints, const fault_work *w)
 {
+    if (f->rule == RULE_ATT_LAYOUT || f->rule == RULE_ATT_KEY_STRIDE) {
+        fault_elsewhere_forward(f, g, n, x, ints, w);
+        return;
+    }
     problem p = problem_of(f, g, n, x, ints, w);
     double *out = x + g->tensor[n->out].at, *att = x + g->tensor[n->stage[0]].at, *a = p.a;
     const size_t S = (size_t)p.S;
@@ -287,7 +398,7 @@ static double gradient_scale(const problem *p, bool of_q)
 /* What is subtracted from da[t,u]; dout: of the query. */
 static double row_sum(const problem *p, const double *dout, int t, int u)
 {
-    const size_t S = (size_t)p->columns;
+    const size_t S = (size_t)p->columns, row = (size_t)p->NH * (size_t)p->HS;
     const double *a = p->a + (size_t)t * S, *da = p->da + (size_t)t * S;
     double sum = 0;
     int count = 0;
@@ -297,6 +408,10 @@ static double row_sum(const problem *p, const double *dout, int t, int u)
     case RULE_ATT_NO_SOFTMAX_BACKWARD: return 0;
     case RULE_ATT_DIAGONAL: return a[u] * da[u];
     case RULE_ATT_ROW_SUM_OF_OUT: return dot(dout, p->out + (dout - p->dout), p->HS);
+    case RULE_ATT_ROW_SUM_OTHER_ROW: {              /* do . o with o, or both, of the tile's first row */
+        const double *first = dout - row * (size_t)(t % abs(p->number));
+        return dot(p->number < 0 ? first : dout, p->out + (first - p->dout), p->HS);
+    }
     case RULE_ATT_ROW_SUM_DOUT:
     case RULE_ATT_ROW_SUM_SQUARES:
         for (int i = 0; i < p->HS; i++)
@@ -313,11 +428,13 @@ static double row_sum(const problem *p, const double *dout, int t, int u)
         for (int w = 0; w < p->S && w < p->HS; w++) sum += a[w] * da[w];
         return sum;
     default:
+        if (p->of_lse) return dot(dout, p->out + (dout - p->dout), p->HS);
         for (int w = 0; w < p->columns; w++) {
             if (a[w] == 0) continue;
             sum += a[w] * da[w];
             count++;
         }
+        if (p->rule == RULE_ATT_ROW_SUM_PLUS) return -sum;
         return p->rule == RULE_ATT_ROW_SUM_MEAN && count ? sum / count : sum;
     }
 }
@@ -365,6 +482,7 @@ static double score_gradient(const problem *p, const double *full, const double 
             row += p->a[(size_t)t * (size_t)p->columns + (size_t)w] * p->da[(size_t)t * (size_t)p->columns + (size_t)w];
         return full[u] * ((right_see(p, t, u) ? p->da[e] : 0) - row);
     }
+    if (p->rule == RULE_ATT_DS_NO_A) return right_see(p, t, u) ? p->da[e] - row_sum(p, dout, t, u) : 0;
     if (p->rule == RULE_ATT_DS_TRANSPOSED) return transposed_gradient(p, t, u);
     return p->a[e] * (p->da[e] - row_sum(p, dout, t, u));
 }
@@ -373,6 +491,11 @@ static double score_gradient(const problem *p, const double *full, const double 
 static const double *dq_reads(const problem *p, int b, int h, int t, int u)
 {
     if (p->rule == RULE_ATT_DQ_READS_Q) return u < p->T ? p->q + query(p, b, u, h) : NULL;
+    if (p->rule == RULE_ATT_DQ_READS_K_OF_QUERY) {      /* number n: by their places in tiles of n */
+        const int tile = abs(p->number), places = p->number < 0 ? tile / 2 : tile;
+        const int at = tile < p->S ? u / tile * tile + t % places : t % places;
+        return at < p->S ? p->k + key(p, b, at, h) : at >= tile ? p->k + key(p, b, at - tile, h) : NULL;
+    }
     if (p->rule == RULE_ATT_DQ_READS_OWN_Q) return p->q + query(p, b, t, h);
     if (p->rule == RULE_ATT_DQ_READS_V) return p->v + key(p, b, u, h);
     return p->k + key(p, b, u, h);
@@ -409,7 +532,9 @@ static void backward_cell(const problem *p, double *dq, double *dk, double *dv, 
 {
     const double *kq = dq_reads(p, b, h, t, u), *qk = dk_reads(p, b, h, t, u);
     const double weight = value_weight(p, ds, b, h, t, u);
-    const double to_q = ds * gradient_scale(p, true), to_k = ds * gradient_scale(p, false);
+    /* dq summed up in a buffer that is added after each tile of keys and not set to 0. */
+    const double again = p->rule == RULE_ATT_DQ_EACH_TILE ? (p->S - 1) / p->number + 1 - u / p->number : 1;
+    const double to_q = ds * gradient_scale(p, true) * again, to_k = ds * gradient_scale(p, false);
     const bool reached = reaches(p, t, u);
     for (int i = 0; i < p->HS; i++) {
         if (weight != 0) put(&dv[i], weight * g[i], p->rule == RULE_ATT_ASSIGN_DV);
@@ -422,6 +547,7 @@ static void backward_cell(const problem *p, double *dq, double *dk, double *dv, 
 static void right_row_sums(const problem *p, double *r, double *s, int b, int h)
 {
     problem right = *p;
+    right.of_lse = false;
     right.rule = RULE_SCALE;            /* none of attention's */
     for (int t = 0; t < p->T; t++) {
         double *a = s + p->columns;
@@ -467,6 +593,10 @@ static void backward_head(const problem *p, const graph *g, const graph_node *n,
 void fault_attention_backward(const fault *f, const graph *g, const graph_node *n, double *dx,
                               const double *x, const int *ints, const fault_work *w)
 {
+    if (f->rule == RULE_ATT_LAYOUT || f->rule == RULE_ATT_KEY_STRIDE) {
+        fault_elsewhere_backward(f, g, n, dx, x, ints, w);
+        return;
+    }
     problem p = problem_of(f, g, n, x, ints, w);
     const bool assigns = f->rule >= RULE_ATT_ASSIGN_DQ && f->rule <= RULE_ATT_ASSIGN_DV;
     const int own = assigns && f->number == 1 ? n->in[f->rule - RULE_ATT_ASSIGN_DQ] : -1;

@@ -100,14 +100,22 @@ static double ln_rstd(const fault *f, double var_sum, int C)
     }
 }
 
-static void ln_statistics(const fault *f, const double *x, int C, double *mean, double *rstd)
+/* x: a row, of which `row` lie in front of it. */
+static void ln_statistics(const fault *f, const double *x, int row, int C, double *mean, double *rstd)
 {
     double m = 0, sum = 0;
     for (int i = 0; i < C; i++) m += x[i] / C;
     if (f->rule == RULE_LN_NOT_CENTRED) m = 0;
     for (int i = 0; i < C; i++) sum += (x[i] - m) * (x[i] - m);
-    *mean = m;
-    *rstd = ln_rstd(f, sum, C);
+    *mean = f->rule == RULE_LN_MEAN_LEFT ? 0 : m;
+    *rstd = ln_rstd(f, sum, C) * (f->rule == RULE_LN_RSTD_TIMES ? f->value : 1);
+    if (f->rule == RULE_LN_FIRST_ROW && row > 0) {      /* number: of mean, rstd, both */
+        const fault right = { .rule = RULE_LN_NO_BIAS };
+        double first_mean, first_rstd;
+        ln_statistics(&right, x - (size_t)row * (size_t)C, 0, C, &first_mean, &first_rstd);
+        if (f->number != 1) *mean = first_mean;
+        if (f->number != 0) *rstd = first_rstd;
+    }
 }
 
 static void ln_forward(const fault *f, double *y, double *mean, double *rstd, const double *x,
@@ -115,7 +123,7 @@ static void ln_forward(const fault *f, double *y, double *mean, double *rstd, co
 {
     for (int n = 0; n < N; n++) {
         const size_t row = (size_t)n * (size_t)C;
-        ln_statistics(f, x + row, C, &mean[n], &rstd[n]);
+        ln_statistics(f, x + row, n, C, &mean[n], &rstd[n]);
         for (int i = 0; i < C; i++) {
             const double xhat = (x[row + (size_t)i] - mean[n]) * rstd[n];
             y[row + (size_t)i] = (f->rule == RULE_LN_NO_GAIN_FORWARD ? xhat
@@ -126,14 +134,15 @@ static void ln_forward(const fault *f, double *y, double *mean, double *rstd, co
 }
 
 static void ln_backward_row(const fault *f, double *dx, double *dw, double *db, const double *dy,
-                            const double *x, const double *w, int C)
+                            const double *x, const double *w, int row, int C)
 {
     double mean, rstd, avg = 0, avg_xhat = 0;
+    const bool direct = f->rule == RULE_LN_NO_GAIN_DY, means = f->rule == RULE_LN_NO_GAIN_MEANS;
     const bool plain = f->rule == RULE_LN_NO_GAIN || f->rule == RULE_LN_NO_GAIN_FORWARD;
     const bool twice = f->rule == RULE_LN_GAIN_TWICE;
-    ln_statistics(f, x, C, &mean, &rstd);
+    ln_statistics(f, x, row, C, &mean, &rstd);
     for (int i = 0; i < C; i++) {
-        const double dxhat = plain ? dy[i] : twice ? w[i] * w[i] * dy[i] : w[i] * dy[i];
+        const double dxhat = plain || means ? dy[i] : twice ? w[i] * w[i] * dy[i] : w[i] * dy[i];
         avg      += f->rule == RULE_LN_MEAN_SUM || f->rule == RULE_LN_SUMS ? dxhat : dxhat / C;
         avg_xhat += dxhat * (x[i] - mean) * rstd / (f->rule == RULE_LN_VAR_SUM || f->rule == RULE_LN_SUMS ? 1 : C);
     }
@@ -143,7 +152,9 @@ static void ln_backward_row(const fault *f, double *dx, double *dw, double *db, 
         || f->rule == RULE_LN_NOT_CENTRED) avg = 0;
     if (f->rule == RULE_LN_NO_VAR || f->rule == RULE_LN_NO_MEAN_NO_VAR) avg_xhat = 0;
     for (int i = 0; i < C; i++) {
-        const double xhat = (x[i] - mean) * rstd, dxhat = plain ? dy[i] : twice ? w[i] * w[i] * dy[i] : w[i] * dy[i];
+        const int other = f->rule != RULE_LN_GAIN_SHIFTED ? i : f->number == 0 ? (i + 1) % C : (i + C - 1) % C;
+        const double gain = plain || direct ? 1 : twice ? w[i] * w[i] : w[other];
+        const double xhat = (x[i] - mean) * rstd, dxhat = gain * dy[i];
         const double d = dxhat - avg - xhat * avg_xhat;
         dx[i] += f->rule == RULE_LN_NO_RSTD ? d : f->rule == RULE_LN_RSTD_TWICE ? rstd * rstd * d : rstd * d;
         dw[i] += dy[i] * (f->rule == RULE_LN_DW_NO_XHAT ? x[i]
@@ -406,7 +417,7 @@ void fault_node_backward(const fault *f, const graph *g, const graph_node *n, do
         for (size_t r = 0; r < (size_t)n->N; r++)
             ln_backward_row(f, in(g, n, dx, 0) + r * (size_t)n->C, in(g, n, dx, 1), in(g, n, dx, 2),
                             dout + r * (size_t)n->C, given(g, n, x, 0) + r * (size_t)n->C,
-                            given(g, n, x, 1), n->C);
+                            given(g, n, x, 1), (int)r, n->C);
         break;
     case GRAPH_GELU:
         for (int i = 0; i < n->N; i++)

@@ -175,7 +175,7 @@ bool fault_fits(const fault *f, const graph *g, const graph_node *n)
     if (f->rule == RULE_OUT_KEEP) return changes(f, out, true);
     if (f->rule == RULE_OUT_MOVED) return changes(f, out, false);
     if (f->rule == RULE_OUT_SCALE) return true;
-    if (f->rule == RULE_EXCHANGE)
+    if (f->rule == RULE_EXCHANGE || f->rule == RULE_READ_EXCHANGED)
         return f->number > f->slot && real_slot(g, n, f->slot) && real_slot(g, n, f->number)
                && g->tensor[n->in[f->number]].count == g->tensor[n->in[f->slot]].count
                && n->in[f->number] != n->in[f->slot];
@@ -261,13 +261,16 @@ static double *read_block(const fault *f, const graph *g, const graph_node *n, c
     memcpy(block, x, g->reals * sizeof *x);
     for (int s = f->slot; s <= last; s++) {
         const graph_tensor *t = &g->tensor[n->in[s]];
-        if (f->rule == RULE_READ_SCALED)
+        if (f->rule == RULE_READ_EXCHANGED) {
+            memcpy(block + t->at, x + g->tensor[n->in[f->number]].at, t->count * sizeof *x);
+            memcpy(block + g->tensor[n->in[f->number]].at, x + t->at, t->count * sizeof *x);
+        } else if (f->rule == RULE_READ_SCALED)
             for (size_t i = 0; i < t->count; i++) block[t->at + i] = f->value * x[t->at + i];
         else if (f->rule == RULE_READ_OTHER)
             memcpy(block + t->at, x + g->tensor[f->number].at, t->count * sizeof *x);
         else fault_move_elements(block + t->at, x + t->at, t, f);
     }
-    if (f->rule == RULE_READ_SCALED || (f->rule == RULE_READ_OTHER && f->back)) graph_node_forward_f64(g, n, block, ints);
+    if (f->rule == RULE_READ_SCALED || f->rule == RULE_READ_EXCHANGED || (f->rule == RULE_READ_OTHER && f->back)) graph_node_forward_f64(g, n, block, ints);
     return block;
 }
 
@@ -277,7 +280,7 @@ static void backward_reads(const fault *f, const graph *g, const graph_node *n, 
     double *block = read_block(f, g, n, x, ints, w);
     const int last = f->slot + (f->rule == RULE_READ_MOVED_TWO);
     contributions(g, n, dx + g->tensor[n->out].at, block, ints, w);
-    for (int s = f->slot; s <= last && f->back && f->rule != RULE_READ_OTHER; s++) {
+    for (int s = f->slot; s <= last && f->back && f->rule != RULE_READ_OTHER && f->rule != RULE_READ_EXCHANGED; s++) {
         const graph_tensor *t = &g->tensor[n->in[s]];
         if (f->rule == RULE_READ_SCALED) {
             for (size_t i = 0; i < t->count; i++) w->scratch[t->at + i] *= f->value;

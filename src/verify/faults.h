@@ -55,8 +55,14 @@ enum {
     FAULT_IN_SAVED    = 4,      /* forward; backward is right, but for the values that the
                                    wrong forward left */
     FAULT_IN_BOTH     = 8,
-    FAULT_IN_OUT      = 16      /* attention's output; backward is right but for the row sum,
+    FAULT_IN_OUT      = 16,     /* attention's output; backward is right but for the row sum,
                                    which it makes of that output */
+    /* Of an attention that keeps no probabilities but lse, the log of each row's sum of
+     * exp(s): its backward pass computes exp(s - lse), and the row sum is do . o. */
+    FAULT_IN_BACKWARD_LSE = 32, /* backward, with a right lse and a right output */
+    FAULT_IN_OUT_LSE  = 64,     /* forward; backward is right but for lse and output */
+    FAULT_IN_BOTH_LSE = 128,
+    FAULT_IN_LAST     = FAULT_IN_BOTH_LSE
 };
 
 typedef enum fault_rule {
@@ -76,6 +82,7 @@ typedef enum fault_rule {
     RULE_READ_OTHER,            /* reads tensor `number` in place of input `slot`; `back`:
                                    and makes its stages (mean, rstd) from it, too */
     RULE_READ_SCALED,           /* reads input `slot` times `value` */
+    RULE_READ_EXCHANGED,        /* reads inputs `slot` and `number` in each other's place */
     RULE_OUT_MOVED,             /* forward: writes its output to other places */
     RULE_OUT_KEEP,              /* forward: writes some rows only, 0 elsewhere */
     RULE_OUT_SCALE,             /* its output times `value` */
@@ -84,31 +91,34 @@ typedef enum fault_rule {
     RULE_ATT_SCALE_DQ = RULE_FIRST_OF_NODES, RULE_ATT_SCALE_DK, RULE_ATT_SCALE_BOTH,
     RULE_ATT_SCALE, RULE_ATT_SCALE_TWICE, RULE_ATT_SCALE_HS, RULE_ATT_SCALE_C,
     RULE_ATT_SCALE_TWICE_DQ, RULE_ATT_SCALE_TWICE_DK, RULE_ATT_SCALE_TWICE_BOTH,
-    RULE_ATT_SCALE_C_BOTH, RULE_ATT_SCALE_VALUE,
+    RULE_ATT_SCALE_C_BOTH,
     RULE_ATT_NO_ROW_SUM, RULE_ATT_ROW_SUM_QUERIES, RULE_ATT_ROW_SUM_PLAIN,
     RULE_ATT_ROW_SUM_MEAN, RULE_ATT_ROW_SUM_CHANNELS, RULE_ATT_ROW_SUM_DOUT,
     RULE_ATT_ROW_SUM_SQUARES, RULE_ATT_NO_SOFTMAX_BACKWARD, RULE_ATT_DIAGONAL, RULE_ATT_RESCORED,
     RULE_ATT_RESCORED_LSE,
     RULE_ATT_ONE_MORE, RULE_ATT_ONE_FEWER, RULE_ATT_NO_MASK, RULE_ATT_NO_CAUSAL, RULE_ATT_CAUSAL_ONLY,
-    RULE_ATT_TOP_LEFT, RULE_ATT_MASK_INVERTED, RULE_ATT_FIRST_KEY_LEAKS,
+    RULE_ATT_TOP_LEFT, RULE_ATT_MASK_TRANSPOSED, RULE_ATT_UNDERFLOW, RULE_ATT_MASK_INVERTED, RULE_ATT_FIRST_KEY_LEAKS,
     RULE_ATT_TILE_LEAK, RULE_ATT_WINDOW, RULE_ATT_NOT_FIRST_KEY,
     RULE_ATT_MASK_AFTER, RULE_ATT_MASK_AFTER_RENORMED,
     RULE_ATT_MASK_MINUS, RULE_ATT_MASK_ADD, RULE_ATT_MASK_ZERO,
     RULE_ATT_EMPTY_NAN, RULE_ATT_EMPTY_MEAN, RULE_ATT_EMPTY_ALL,
     RULE_ATT_DV_SCORES, RULE_ATT_DV_SCALED, RULE_ATT_DV_DS, RULE_ATT_DV_DA,
-    RULE_ATT_NO_SUM, RULE_ATT_DV_TRANSPOSED, RULE_ATT_DS_TRANSPOSED,
+    RULE_ATT_NO_SUM, RULE_ATT_EXP2, RULE_ATT_KEYS_TWICE, RULE_ATT_ROW_SUM_PLUS, RULE_ATT_ROW_SUM_OTHER_ROW,
+    RULE_ATT_DS_NO_A, RULE_ATT_DQ_EACH_TILE, RULE_ATT_DQ_READS_K_OF_QUERY,
+    RULE_ATT_LSE_NO_SUM, RULE_ATT_LSE_OTHER_ROW, RULE_ATT_LSE_TRANSPOSED,
+    RULE_ATT_LAYOUT, RULE_ATT_KEY_STRIDE, RULE_ATT_DV_TRANSPOSED, RULE_ATT_DS_TRANSPOSED,
     RULE_ATT_DQ_READS_Q, RULE_ATT_DK_READS_K, RULE_ATT_DQ_READS_OWN_Q, RULE_ATT_DK_READS_OWN_K,
     RULE_ATT_DQ_READS_V, RULE_ATT_DK_READS_V, RULE_ATT_DA_READS_K,
     RULE_ATT_KEY_TAIL, RULE_ATT_NOT_LAST_KEY, RULE_ATT_NO_MAX, RULE_ATT_NO_RESCALE, RULE_ATT_NO_RESCALE_SUM,
     RULE_ATT_LSE_NO_MAX, RULE_ATT_MAX_FROM_ZERO,
-    RULE_ATT_ASSIGN_DQ, RULE_ATT_ASSIGN_DK, RULE_ATT_ASSIGN_DV, RULE_ATT_ROW_SUM_OF_OUT,
+    RULE_ATT_ASSIGN_DQ, RULE_ATT_ASSIGN_DK, RULE_ATT_ASSIGN_DV, RULE_ATT_SCALE_VALUE, RULE_ATT_ROW_SUM_OF_OUT,
     RULE_SOFT_NO_ROW_SUM, RULE_SOFT_ROW_SUM_COLUMNS, RULE_SOFT_ROW_SUM_PLAIN,
     RULE_SOFT_ROW_SUM_MEAN, RULE_SOFT_ROW_SUM_UNSCALED, RULE_SOFT_NO_MAX, RULE_SOFT_NO_RESCALE, RULE_SOFT_NO_SUM, RULE_SOFT_DIAGONAL, RULE_SOFT_COLUMNS,
-    RULE_LN_NO_GAIN, RULE_LN_NO_GAIN_FORWARD, RULE_LN_NO_BIAS, RULE_LN_NO_EPS, RULE_LN_EPS_OUTSIDE, RULE_LN_EPS,
+    RULE_LN_NO_GAIN, RULE_LN_NO_GAIN_DY, RULE_LN_NO_GAIN_MEANS, RULE_LN_GAIN_SHIFTED, RULE_LN_NO_GAIN_FORWARD, RULE_LN_NO_BIAS, RULE_LN_NO_EPS, RULE_LN_EPS_OUTSIDE, RULE_LN_EPS,
     RULE_LN_UNBIASED, RULE_LN_NO_MEAN, RULE_LN_NO_VAR, RULE_LN_NO_MEAN_NO_VAR,
     RULE_LN_MEAN_SIGN, RULE_LN_VAR_SIGN, RULE_LN_MEAN_SUM, RULE_LN_VAR_SUM, RULE_LN_SUMS,
     RULE_LN_VARIANCE_SUM, RULE_LN_NO_RSTD, RULE_LN_RSTD_TWICE, RULE_LN_GAIN_TWICE, RULE_LN_DW_NO_XHAT,
-    RULE_LN_DW_NO_RSTD, RULE_LN_NOT_CENTRED,
+    RULE_LN_DW_NO_RSTD, RULE_LN_NOT_CENTRED, RULE_LN_MEAN_LEFT, RULE_LN_FIRST_ROW, RULE_LN_RSTD_TIMES,
     RULE_GELU_ERF, RULE_GELU_SIGMOID, RULE_GELU_K0, RULE_GELU_K1, RULE_GELU_NO_SECOND,
     RULE_GELU_NO_THREE, RULE_GELU_NO_DZ, RULE_GELU_NO_X, RULE_GELU_NOT_SQUARED, RULE_GELU_NO_TWO,
     RULE_LINEAR_W_MISREAD, RULE_LINEAR_DX_MISREAD, RULE_LINEAR_NO_BIAS,
@@ -149,6 +159,8 @@ typedef struct fault {
     int    slot, axis, number;
     unsigned slots;             /* bits */
     bool   assign;              /* of RULE_KEEP_ROWS: what was there is lost */
+    bool   of_lse;              /* backward computes exp(s - lse) ... */
+    fault_rule lse;             /* ... with the lse of a forward pass with this rule */
     bool   back;                /* of RULE_READ_... */
     fault_keep keep;
     fault_move move;
@@ -167,7 +179,7 @@ typedef struct fault_info {
 /* NULL below RULE_FIRST_OF_NODES. */
 const fault_info *fault_table(fault_rule rule);
 
-/* Three blocks of graph.reals numbers each and 64 more, and the precision that is imitated where a sum
+/* Five blocks of graph.reals numbers each and 128 more, and the precision that is imitated where a sum
  * can overflow or underflow. */
 typedef struct fault_work {
     double *scratch;
@@ -190,6 +202,11 @@ bool fault_fits(const fault *f, const graph *g, const graph_node *n);
 void fault_attention_forward(const fault *f, const graph *g, const graph_node *n, double *x,
                              const int *ints, const fault_work *w);
 void fault_attention_backward(const fault *f, const graph *g, const graph_node *n, double *dx,
+                              const double *x, const int *ints, const fault_work *w);
+/* Of RULE_ATT_LAYOUT and RULE_ATT_KEY_STRIDE. */
+void fault_elsewhere_forward(const fault *f, const graph *g, const graph_node *n, double *x,
+                             const int *ints, const fault_work *w);
+void fault_elsewhere_backward(const fault *f, const graph *g, const graph_node *n, double *dx,
                               const double *x, const int *ints, const fault_work *w);
 void fault_node_forward(const fault *f, const graph *g, const graph_node *n, double *x,
                         const int *ints, const fault_work *w);
