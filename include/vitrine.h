@@ -345,6 +345,13 @@ typedef struct vt_check_exact {
     bool   pass;                    /* false where a number fails */
 } vt_check_exact;
 
+/* What kind of fault explains what fails; kind "" where none was looked for. */
+typedef struct vt_op_diagnosis {
+    char kind[32];                  /* "scale_missing" */
+    char other[32];                 /* another that explains it as well, or "" */
+    char sentence[240], hint[240], location[240];
+} vt_op_diagnosis;
+
 typedef struct vt_check_report {
     bool   pass;
     size_t compared, of;            /* entries, over all tensors */
@@ -364,6 +371,12 @@ typedef struct vt_check_report {
      * point, at which all is compared again; numbers above are the worse of both. */
     char   notes[VT_CHECK_NOTES][2 * VT_CHECK_PLACE];
     size_t nnotes;
+    /* Where a gradient fails: which fault explains it, and whose gradient that is:
+     * "definitions", or the fast kernels' name; NULL where none fails.  kind "": the
+     * sentence says why there is none ("too large to diagnose": more than a million
+     * parameters and activations). */
+    const char *diagnosed;
+    vt_op_diagnosis diagnosis;
 } vt_check_report;
 
 /* Called now and then with entries compared so far; true stops (VT_INTERRUPTED). */
@@ -384,7 +397,7 @@ typedef bool vt_check_progress(void *context, size_t done, size_t of);
  *
  * VT_CHECK_FAILED when any differs by more than its bound: the line names the
  * failing tensor whose gradient is computed first, the nearest to the cause; the
- * report is filled either way. */
+ * report is filled either way, then with a diagnosis. */
 VT_MUST_CHECK vt_status vt_check(vt_model *m, const vt_check_options *o,
                                  vt_check_progress *progress, void *context,
                                  vt_check_report *report, vt_error *err);
@@ -420,13 +433,6 @@ typedef struct vt_op_row {
     double expected, found, bound;
     char   note[200];               /* what it means, or why it tells nothing */
 } vt_op_row;
-
-/* What kind of fault explains a failing case; kind "" where none was looked for. */
-typedef struct vt_op_diagnosis {
-    char kind[32];                  /* "scale_missing" */
-    char other[32];                 /* another that explains it as well, or "" */
-    char sentence[240], hint[240], location[240];
-} vt_op_diagnosis;
 
 /* An operator at some sizes. */
 typedef struct vt_op_case {

@@ -95,6 +95,18 @@ static void print_parts(const vt_check_report *r)
     for (size_t i = 0; i < r->nnotes; i++) printf("note: %s\n", r->notes[i]);
 }
 
+static void print_diagnosis(const vt_check_report *r)
+{
+    const vt_op_diagnosis *d = &r->diagnosis;
+    if (!r->diagnosed) return;
+    printf("\n%sdiagnosis (%s)%s: ", cli_color(stdout, "\033[1m"), r->diagnosed, cli_color(stdout, "\033[0m"));
+    if (d->kind[0]) printf("%s", d->kind);
+    if (d->other[0]) printf(" or %s", d->other);
+    printf("%s%s\n", d->kind[0] ? ": " : "", d->sentence);
+    if (d->location[0]) printf("  where: %s\n", d->location);
+    if (d->hint[0]) printf("  hint:  %s\n", d->hint);
+}
+
 vt_status check_show_text(const vt_check_report *r, const check_torch *torch, vt_error *err)
 {
     const char *color = cli_color(stdout, r->pass ? "\033[32m" : "\033[31m");
@@ -106,6 +118,7 @@ vt_status check_show_text(const vt_check_report *r, const check_torch *torch, vt
     }
     print_rows(r);
     print_parts(r);
+    print_diagnosis(r);
     share_text(used, r->direction_budget_used);
     printf("\none direction over all parameters: expected %.15g, found %.15g (%s of the bound)\n",
            r->direction_expected, r->direction_found, used + strspn(used, " "));
@@ -191,6 +204,25 @@ static void json_parts(js_writer *w, const vt_check_report *r)
     js_close_array(w);
 }
 
+/* kind is null where there is none, and the sentence says why. */
+static void json_diagnosis(js_writer *w, const vt_check_report *r)
+{
+    const vt_op_diagnosis *d = &r->diagnosis;
+    js_key(w, "diagnosis");
+    if (!r->diagnosed) {
+        js_null(w);
+        return;
+    }
+    js_open_object(w);
+    js_field_string(w, "of", r->diagnosed);
+    js_field_string(w, "kind", d->kind[0] ? d->kind : NULL);
+    js_field_string(w, "other", d->other[0] ? d->other : NULL);
+    js_field_string(w, "sentence", d->sentence);
+    js_field_string(w, "hint", d->hint[0] ? d->hint : NULL);
+    js_field_string(w, "location", d->location[0] ? d->location : NULL);
+    js_close_object(w);
+}
+
 vt_status check_show_json(const vt_check_report *r, const check_torch *torch, vt_error *err)
 {
     bytes text = { 0 };
@@ -215,6 +247,7 @@ vt_status check_show_json(const vt_check_report *r, const check_torch *torch, vt
     for (size_t i = 0; i < r->nrows; i++) json_row(&w, &r->rows[i]);
     js_close_array(&w);
     json_parts(&w, r);
+    json_diagnosis(&w, r);
     if (torch) {
         js_key(&w, "torch");
         check_torch_json(&w, torch);
@@ -261,11 +294,13 @@ vt_status check_show_junit(const vt_check_report *r, const check_torch *torch, c
                            const char *path, vt_error *err)
 {
     bytes text = { 0 };
-    char why[LINE];
+    char why[LINE], told[3 * LINE];
     junit w;
     junit_open(&w, &text, "vitrine check");
     junit_suite(&w, "gradients");
-    junit_case(&w, "all", result_of(r->pass), line, NULL);
+    snprintf(told, sizeof told, "%s%s%s. %s\n%s", r->diagnosis.kind, r->diagnosis.kind[0] ? ": " : "",
+             r->diagnosis.sentence, r->diagnosis.hint, r->diagnosis.location);
+    junit_case(&w, "all", result_of(r->pass), line, r->diagnosed ? told : NULL);
     snprintf(why, sizeof why, "expected %.17g, found %.17g", r->direction_expected,
              r->direction_found);
     junit_case(&w, "one direction over all parameters", result_of(r->direction_budget_used <= 1), why, NULL);

@@ -10,6 +10,7 @@
 #include "verify/adjoint.h"
 #include "verify/degenerate.h"
 #include "verify/exact.h"
+#include "verify/model_diagnose.h"
 
 void *gradcheck_acts(size_t bytes)
 {
@@ -102,6 +103,10 @@ static void merge(vt_check_report *report, const vt_check_report *other)
         report->direction_found = other->direction_found;
     }
     report->pass = report->pass && other->pass;
+    if (other->diagnosis.kind[0] || !report->diagnosed) {   /* the point that can tell more */
+        report->diagnosed = other->diagnosed;
+        report->diagnosis = other->diagnosis;
+    }
     gradcheck_note(report, "at the second point %zu entries were compared; shares shown are the "
                    "larger of both", compared);
 }
@@ -116,6 +121,7 @@ static vt_status check_point(vt_check_report *report, const gradcheck_case *c,
     vt_status s = gradcheck_compute(&g, c, o->seed, err);
     if (s) return s;
     s = gradcheck_judge(report, c, &g, o, progress, context, err);
+    if (s == VT_CHECK_FAILED && report->compared > 0) model_diagnose(report, c, &g);
     if (all && !broken(s)) {
         vt_status more = adjoint_all(report, c, o->seed, err);
         if (more == VT_OK) more = exact_checks(report, c, &g, o->seed, err);

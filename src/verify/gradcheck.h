@@ -39,7 +39,8 @@
  * Where each thing is: gradcheck_gradients.c the gradients that are judged and what
  * rounding does to them; gradcheck_probes.c the derivatives they are compared with;
  * gradcheck_judge.c the comparison; adjoint.h the layers; exact.h what must be equal
- * bit for bit; degenerate.h what makes a check blind.
+ * bit for bit; degenerate.h what makes a check blind; model_diagnose.h which fault
+ * explains a gradient that fails.
  */
 #ifndef GRADCHECK_H
 #define GRADCHECK_H
