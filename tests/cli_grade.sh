@@ -51,14 +51,35 @@ wrong 1_forward 's|target\[t\]\]\) / T|target[t]])|' sum_for_mean loss 'divide b
 wrong 1_forward 's|\(largest \+ log\(sum\) - (logits.*\]\])\)|(\1 - largest - log(sum))|' sign loss 'other sign'
 wrong 1_forward 's|largest = fmax\(largest, P.*|largest = 0;|' softmax_unstable P 'subtract the row'
 wrong 1_forward 's|project\(T, C, D, K, X, Wk\)|project(T, C, D, K, X, Wq)|' wrong_factor K 'a column of Wk'
-wrong 1_forward 's|P\[t\]\[u\] \* V\[u\]\[i\]|P[u][t] * V[u][i]|' unknown O 'P is right: O[t] is the sum'
+wrong 1_forward 's|P\[t\]\[u\] \* V\[u\]\[i\]|P[u][t] * V[u][i]|' transposed O 'P[u][t], not P[t][u]'
 
+wrong 1_forward 's|(K, X, W)k|\1v|; s|(V, X, W)v|\1k|' swapped K 'K and V are exchanged'
+wrong 1_forward 's|project\(T, C, D, Q, X, Wq\);|for (int n = 0; n < T * D; n++) { Q[n / D][n % D] = 0; for (int c = 0; c < C; c++) Q[n / D][n % D] += X[n / D][c] * Wq[n % D][c]; }|' \
+    transposed Q 'Wq is read as Wq[i][c]'
+wrong 1_forward 's|s / sqrt\(D\)|s * (1 / (D + 1))|' zero P '1/D of two int is 0 in C'
+wrong 1_forward 's|double s = 0|float s = 0|' rounded P 'is one of your variables a float'
+wrong 1_forward 's|^    \*loss = 0;||' not_finite loss 'before it is set'
+wrong 1_forward 's|target\[t\]|target[(t + 1) % T]|' position_shift loss 'takes the target of the next position'
+wrong 1_forward 's|target\[t\]|target[(t + T - 1) % T]|' position_shift loss 'takes the target of the position before'
+wrong 1_forward 's|\(largest \+ log|(log|' constant loss 'not added again behind the log'
+# Whatever the seed, some logit is too large for exp.
+for seed in 1 2 3 4 5; do
+    sed 's|double largest = logits.*|double sum = 0;|; s|for (int v = 1;.*||; s|exp(logits\[t\]\[v\] - largest)|exp(logits[t][v])|; s|(largest + log|(log|' \
+        "$solutions/1_forward_solved.c" > w.c
+    exits 1 "1_forward, seed $seed: the largest logit is not subtracted" "$vitrine" grade w.c --json --seed $seed
+    is "$(key tensor)" loss "seed $seed: it is the loss"
+    contains "$(key hint)" "subtract the row's largest" "seed $seed: and the hint"
+    exits 0 "1_forward, seed $seed: the solution" "$vitrine" grade "$solutions/1_forward_solved.c" --seed $seed
+done
+
+wrong 2_softmax 's|dp\[n\]\[v\] - row|dp[n][v] + row|' sign dx 'sum has the wrong sign'
+wrong 2_softmax 's|double|float|g' unknown dx 'double, not float'
 wrong 2_softmax 's| - row||' softmax_row_sum_missing dx "subtract the row's sum"
 wrong 2_softmax 's|dp\[n\]\[w\] \* p\[n\]\[w\]|dp[n][w]|' softmax_row_sum_wrong dx 'not weighted by p'
 wrong 2_softmax 's|(p\[n\]\[v\]) \* \(dp\[n\]\[v\] - row\)|\1 * (1 - \1) * dp[n][v]|' softmax_row_sum_wrong dx 'other classes'
 wrong 2_softmax 's|dx\[n\]\[v\] \+=|dx[n][v] =|' overwritten dx '+= where you have ='
 wrong 2_softmax 's|dp\[n\]\[v\] - row|row - dp[n][v]|' sign dx 'wrong sign'
-wrong 2_softmax 's|p\[n\]\[v\] \* \(dp|(dp|' unknown dx 'dx[v] = p[v] (dp[v] - sum_w dp[w] p[w])'
+wrong 2_softmax 's|p\[n\]\[v\] \* \(dp|(dp|' wrong_factor dx 'the factor p[v] is missing'
 wrong 2_softmax 's|double row = 0;||; s|^    for \(int n|    double row = 0;\n    for (int n|' unknown dx 'start from 0 for every row'
 
 for path in Q K V; do
@@ -76,7 +97,9 @@ wrong 3_backward 's|dB\[i\]\[j\] \+=|dB[i][j] =|' overwritten dWo '+= where you 
 wrong 3_backward '/dX, dWv, dV/d' zero dWv 'nothing was added to dWv'
 wrong 3_backward 's|(dA\[r\]\[i\] \+= dY\[r\]\[j\] \*) B\[i\]\[j\]|\1 A[r][i]|' zero dWv 'next dO = dlogits Wo^T'
 wrong 3_backward 's|ds \* Q\[t\]|ds * K[u]|' wrong_factor dWk 'dK[u] = sum_t ds[t][u] Q[t]'
-wrong 3_backward 's|P\[t\]\[u\] \* dO|P[u][t] * dO|' unknown dWv 'dV = P^T dO'
+wrong 3_backward 's|P\[t\]\[u\] \* dO|P[u][t] * dO|' transposed dWv 'P[u][t], not P[t][u]'
+wrong 3_backward 's|dloss / T \* \(|-dloss / T * (|' sign dWo 'dlogits has the wrong sign'
+wrong 3_backward 's|dK\[u\]\[i\] \+= ds|dK[t][i] += ds|' position_shift dWk 'dK[t] is added to, where dK[u] is meant'
 wrong 3_backward 's|zero\(T, D, dK\);||' None dWk 'other numbers when it is called again'
 
 wrong 4_heads 's|sqrt\(width\)|sqrt(heads * width)|' scale_wrong P 'the columns of one head'
@@ -104,7 +127,11 @@ wrong 6_mask 's|S - T \+ t \+ 1|S|' mask_leak P 'there is no mask'
 wrong 6_mask '/^void causal_forward/,/^}/{s|u < seen|u < S|}' mask_after_softmax P 'the mask comes before the softmax'
 wrong 6_mask 's|sqrt\(D\)|D|' scale_wrong P 'not by sqrt(D)'
 wrong 6_mask 's| - row\)|)|' softmax_row_sum_missing dQ 'subtract the row'
-wrong 6_mask '/^void causal_back/,$s|S - T \+ t \+ 1|t + 1|' unknown dV 'u <= S - T + t'
+wrong 6_mask '/^void causal_back/,$s|S - T \+ t \+ 1|t + 1|' mask_narrow dV 'to the keys u <= t, not u <= S - T + t'
+
+wrong 6_mask 's|S - T \+ t \+ 1|T - S + t + 1|; s|u = seen;|u = seen > 0 ? seen : 0;|' mask_narrow P 'T - S + t, not u <= S - T + t'
+wrong 6_mask 's|dK\[u\]\[i\] \+=|dK[t][i] +=|' position_shift dK 'dK[t] is added to, where dK[u] is meant'
+wrong 6_mask 's|O\[t\]\[i\] = 0;|static double calls; O[t][i] = calls += 1e-3;|' None O 'at its second call'
 
 wrong 7_layernorm 's|dxhat - average - |dxhat - |' mean_term_missing dx 'subtract the average of dxhat'
 wrong 7_layernorm 's| - xhat \* along||' variance_term_missing dx 'xhat times the average'
@@ -127,13 +154,26 @@ contains "$err" "vitrine grade: softmax_backward: dx[0][0]: expected " "in one l
 ok "at most 80 columns" awk 'length > 80 { print; exit 1 }' .out
 ok "no escape codes in a pipe" sh -c '! grep -q "$(printf "\033")" .out'
 first=$out
+exits 1 "as JUnit XML, too" "$vitrine" grade w.c --junit w.xml
+is "$out" "$first" "which changes nothing that is printed"
+exits 0 "of a solution" "$vitrine" grade "$solutions/6_mask_solved.c" --junit ok.xml
+ok "a test of each tensor, and of the exercise" /usr/bin/python3 -c 'import xml.etree.ElementTree as E
+w, ok = E.parse("w.xml").getroot(), E.parse("ok.xml").getroot()
+names = lambda x: [c.get("name") for c in x.iter("testcase")]
+assert names(w) == ["softmax_backward: dx", "solved"], names(w)
+assert names(ok) == ["causal_forward: P", "causal_forward: O", "causal_backward: dV",
+                     "causal_backward: dQ", "causal_backward: dK", "solved"], names(ok)
+assert len(list(w.iter("failure"))) == 2 and not list(ok.iter("failure"))
+assert [s.get("failures") for s in w.iter("testsuite")] == ["2"]
+assert "row" in w.find(".//failure").text and "dx[0][0]: expected" in w.find(".//failure").get("message")'
+refuses 4 "no/w.xml" "a file that cannot be written" sh -c '"$0" grade w.c --junit no/w.xml >/dev/null' "$vitrine"
 exits 1 "again" "$vitrine" grade w.c
 is "$out" "$first" "is the same"
 
 # ---- what does not compute ------------------------------------------------------------
 head='void softmax_backward(int N, int V, double dx[N][V], const double dp[N][V], const double p[N][V])'
 body() {                                # FILE BODY
-    printf '#include <stdio.h>\n#include <stdlib.h>\n%s\n{\n%s\n}\n' "$head" "$2" > "$1"
+    printf '#include <stdio.h>\n#include <stdlib.h>\n#include <unistd.h>\n%s\n{\n%s\n}\n' "$head" "$2" > "$1"
 }
 stops() {                               # BODY PART DESC
     body s.c "$1"
@@ -152,22 +192,36 @@ stops 'exit(0);' 'exit(0)' "an exit"
 stops 'abort();' 'softmax_backward ' "an abort"
 stops 'for (;;) { char *m = malloc(1 << 20); for (int i = 0; i < 1 << 20; i += 4096) m[i] = 1; }' \
     'softmax_backward ' "all the memory"
+stops 'for (int i = 0; i < 3; i++) fork(); for (volatile int i = 0; i >= 0; ) i = 0;' \
+    'did not return within 1 s' "one that forks and hangs"
 body s.c 'printf("row %d of %d\n", 0, N); dx[0][0] += 1;'
 exits 1 "one that prints" "$vitrine" grade s.c
 contains "$out" "  | row 0 of 3" "is heard"
 printf '__attribute__((constructor)) static void start(void) { for (;;) { } }\n%s { }\n' "$head" > s.c
 exits 1 "one that hangs when it is loaded" "$vitrine" grade s.c --seconds 1
+printf '#include <stdlib.h>\n__attribute__((constructor)) static void start(void) { %s(0); }\n%s { }\n' \
+    exit "$head" > s.c
+exits 1 "one that exits when it is loaded" "$vitrine" grade s.c
+contains "$err" "while it was loaded: called exit(0)" "is told so"
+body s.c 'for (int k = 0; k < 1 << 16; k++) for (int c = 0; c < 256; c++) putchar(c); dx[0][0] += 1;'
+exits 1 "one that prints 16 MiB of all bytes" "$vitrine" grade s.c
+ok "is heard in part, without control characters" awk '/[\001-\010\013-\037\177]/ { exit 1 }
+    END { exit NR < 30 ? 0 : 1 }' .out
 ok "the grader lives" "$vitrine" grade "$solutions/2_softmax_solved.c"
 
 # ---- what cannot be graded ----------------------------------------------------------
 body s.c 'dx[0][0] += q[0][0];'
-refuses 3 "s.c:5:" "what does not compile" "$vitrine" grade s.c
+refuses 3 "s.c:6:" "what does not compile" "$vitrine" grade s.c
 contains "$err" "undeclared" "has the compiler's message"
 echo 'void other(void) { }' > s.c
 refuses 3 "s.c: has no function of an exercise" "no exercise" "$vitrine" grade s.c
 contains "$err" "other" "and what it has"
 : > s.c
 refuses 3 "s.c: has no function of an exercise" "an empty file" "$vitrine" grade s.c
+for name in s.cpp s.py s.txt; do
+    cp "$solutions/2_softmax_solved.c" $name
+    refuses 3 "$name: cannot be loaded: it is no shared library, and no C source" "$name" "$vitrine" grade $name
+done
 echo 'not a library' > s.so
 refuses 3 "s.so" "no library" "$vitrine" grade s.so
 refuses 4 "nothing.c" "no file" "$vitrine" grade nothing.c
@@ -194,6 +248,17 @@ for name in $names; do
     contains "$(cat "$root/exercises/$name.c")" "--exercise $exercise --hint 1" "$name.c tells how"
     contains "$(cat "$root/exercises/README.md")" "($name.c)" "the list of exercises has $name.c"
 done
+exits 0 "--list --json" "$vitrine" grade --list --json
+ok "has every exercise" /usr/bin/python3 -c 'import json
+e = json.load(open(".out"))["exercises"]
+assert [x["file"] for x in e] == [n + ".c" for n in "'"$names"'".split()]
+assert [x["name"] for x in e] == [n[2:] for n in "'"$names"'".split()]
+minutes = sum(x["minutes"] for x in e)
+assert "about %d minutes" % minutes in open("'"$root"'/exercises/README.md").read()
+assert all(x["hints"] in (3, 4) and x["title"] and x["needs"] for x in e)'
+refuses 2 "--json: expected a FILE to grade, or --list" "--json of a hint" \
+    "$vitrine" grade --exercise mask --hint 1 --json
+refuses 2 "--junit: expected a FILE to grade" "--junit of a list" "$vitrine" grade --list --junit x.xml
 refuses 2 "--hint 4: exercise mask has 3" "a hint that is none" "$vitrine" grade --exercise mask --hint 4
 refuses 2 "--hint: expected --exercise" "a hint of nothing" "$vitrine" grade --hint 1
 refuses 2 "no exercise 'x'" "or of no exercise" "$vitrine" grade --exercise x --hint 1

@@ -662,7 +662,8 @@ static void libraries_that_are_none_are_refused(void **state)
     expect_refused(missing, NULL, VT_IO, text);
     snprintf(text, sizeof text, "%s: expected a regular file", scratch(NULL));
     expect_refused(scratch(NULL), NULL, VT_IO, text);
-    snprintf(text, sizeof text, "%s: cannot be loaded: file too short", not_elf);
+    snprintf(text, sizeof text, "%s: cannot be loaded: it is no shared library, and no C source (its name does not "
+                                "end in .c)", not_elf);
     expect_refused(not_elf, NULL, VT_BAD_INPUT, text);
     kernel_host *h = NULL;
     assert_int_equal(kernel_host_open(&h, names, NULL, &test_error), VT_BAD_INPUT);

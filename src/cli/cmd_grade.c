@@ -3,11 +3,13 @@
 #include <string.h>
 #include "cli/cli.h"
 #include "cli/grade_show.h"
+#include "cli/junit.h"
 
 typedef struct grade_args {
     vt_grade_options o;
     int  hint;
     bool list, json;
+    const char *junit;
 } grade_args;
 
 #define AT(field) offsetof(grade_args, field)
@@ -20,7 +22,8 @@ static const option_row rows[] = {
     { OPTION_SEED, "--seed", AT(o.seed), "N", 0, 0, "of the numbers and sizes it is tried with" },
     { OPTION_REAL, "--seconds", AT(o.seconds), "S", 0.1, 600, "that one call may take" },
     { OPTION_NAME, "--compiler", AT(o.compiler), "COMMAND", 0, 0, "of a .c, with its options" },
-    { OPTION_FLAG, "--json", AT(json), NULL, 0, 0, "one JSON object" },
+    { OPTION_FLAG, "--json", AT(json), NULL, 0, 0, "one JSON object; with --list, the exercises" },
+    { OPTION_NAME, "--junit", AT(junit), "FILE", 0, 0, "also writes the grade as JUnit XML" },
 };
 
 static const grade_args default_args = { .o = { .seed = 1, .seconds = 5, .compiler = "cc" } };
@@ -84,6 +87,61 @@ static vt_status print_json(const vt_grade_report *r, vt_error *err)
     return s;
 }
 
+static vt_status list_json(vt_error *err)
+{
+    bytes text = { 0 };
+    js_writer w;
+    size_t n;
+    const vt_exercise *e = vt_exercises(&n);
+    js_begin(&w, &text, JS_LINE);
+    js_open_object(&w);
+    js_key(&w, "exercises");
+    js_open_array(&w);
+    for (size_t i = 0; i < n; i++) {
+        js_open_object(&w);
+        js_field_string(&w, "name", e[i].name);
+        js_field_string(&w, "title", e[i].title);
+        js_field_string(&w, "file", e[i].file);
+        js_field_uint(&w, "minutes", (size_t)e[i].minutes);
+        js_field_string(&w, "needs", e[i].needs);
+        js_field_uint(&w, "hints", grade_hints(&e[i]));
+        js_close_object(&w);
+    }
+    js_close_array(&w);
+    js_close_object(&w);
+    const vt_status s = cli_print_json(&w, &text, err);
+    bytes_free(&text);
+    return s;
+}
+
+/* ---- JUnit ------------------------------------------------------------- */
+
+/* A test for each tensor that was compared, and one for the exercise. */
+static vt_status write_junit(const vt_grade_report *r, const char *path, const char *why,
+                             vt_error *err)
+{
+    bytes out = { 0 };
+    char name[80], text[800];
+    junit j;
+    const bool solved = r->verdict == VT_GRADE_SOLVED;
+    snprintf(text, sizeof text, "%s%s%s", r->what, r->hint[0] ? ". To look at: " : "", r->hint);
+    junit_open(&j, &out, "vitrine grade");
+    junit_suite(&j, r->exercise ? r->exercise->name : "exercise");
+    for (size_t i = 0; i < r->nrows; i++) {
+        const vt_grade_row *row = &r->rows[i];
+        const bool first = r->tensor && r->function && strcmp(r->tensor, row->tensor) == 0 &&
+                           strcmp(r->function, row->function) == 0;
+        snprintf(name, sizeof name, "%s: %s", row->function, row->tensor);
+        junit_case(&j, name, row->wrong ? JUNIT_FAIL : JUNIT_PASS,
+                   !row->wrong ? "" : first ? why : "wrong, too", first ? text : NULL);
+    }
+    junit_case(&j, "solved", solved ? JUNIT_PASS : JUNIT_FAIL, solved ? "" : why, solved ? NULL : text);
+    vt_status s = junit_close(&j, err);
+    if (s == VT_OK) s = io_replace(path, out.data, out.len, err);
+    bytes_free(&out);
+    return s;
+}
+
 /* ---- the command ------------------------------------------------------- */
 
 static vt_status show_hint(const grade_args *a, vt_error *err)
@@ -114,6 +172,8 @@ static vt_status show_grade(const grade_args *a, const char *path, vt_error *err
         grade_show(stdout, &report);
         written = cli_flush(&why);
     }
+    if (written == VT_OK && a->junit)
+        written = write_junit(&report, a->junit, s ? err->text : "", &why);
     if (written) *err = why;
     return written ? written : s;
 }
@@ -129,8 +189,11 @@ static int run(const command *c, int argc, char **argv)
     const bool hint = options_given(c, &read, "--hint"), file = read.noperands > 0;
     if (a.list + hint + file != 1 || (file && !read.operands[0][0]))
         s = fail(&err, VT_USAGE, "expected one of FILE.c, FILE.so, --list, --exercise NAME --hint N");
-    else if (a.json && !file)
-        s = fail(&err, VT_USAGE, "--json: expected a FILE to grade");
+    else if (a.json && hint)
+        s = fail(&err, VT_USAGE, "--json: expected a FILE to grade, or --list");
+    else if (a.junit && !file)
+        s = fail(&err, VT_USAGE, "--junit: expected a FILE to grade");
+    else if (a.list && a.json) s = list_json(&err);
     else if (a.list) {
         grade_show_list(stdout);
         s = cli_flush(&err);

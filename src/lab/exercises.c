@@ -21,7 +21,7 @@ static const exercise table[EXERCISES] = {
               "the target's logit; then the mean over tokens") } } },
       { { .T = 5, .D = 3, .C = 6, .V = 7 }, { .T = 1, .D = 3, .C = 2, .V = 5 },
         { .T = 6, .D = 4, .C = 8, .V = 10 }, { .T = 7, .D = 1, .C = 3, .V = 2 },
-        { .T = 9, .D = 5, .C = 4, .V = 11 }, { .T = 4, .D = 2, .C = 3, .V = 6, .scale = 2000 } } },
+        { .T = 9, .D = 5, .C = 4, .V = 11 }, { .T = 4, .D = 2, .C = 3, .V = 6, .scale = 1e5 } } },
     { &exercise_texts[1], VT_OP_SOFTMAX, false, "N N, V V",
       { { "softmax_backward", VT_KERNEL_BACKWARD, exercise_call_softmax,
           { ADDS("x", "x", "NV", "dx", "dx[v] = p[v] (dp[v] - sum_w dp[w] p[w]), each row by itself"),

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include "lab/grade_slips.h"
 #include "lab/grade_trial.h"
 #include "lab/grade_words.h"
 
@@ -51,7 +52,9 @@ static bool compare(const grading *g, const trial *t, const exercise_tensor *e, 
         const double bound = trial_bound(g, t, i);
         const double share = error == 0 ? 0 : error / bound;
         if (!(share <= row->budget_used) && !isnan(row->budget_used)) row->budget_used = share;
-        if (!(error <= bound) && (*wrong)++ == 0) *first = k;
+        /* where a bound is infinite, what is found must still be a number */
+        const bool right = error <= bound && isfinite(error);
+        if (!right && (*wrong)++ == 0) *first = k;
     }
     row->compared += at->count;
     row->wrong += *wrong;
@@ -69,22 +72,44 @@ static bool same(const trial *a, const trial *b)
            memcmp(a->found.dx, b->found.dx, bytes) == 0;
 }
 
-/* Once more, in a new child whose memory holds other bytes. */
-static vt_status again(const grading *g, size_t i, const trial *before, bool *steady,
-                       vt_error *err)
+static vt_status once_more(const grading *g, size_t i, const trial *before, bool *steady,
+                           vt_error *err)
 {
     trial t;
     vt_status s = trial_new(&t, g, i, err);
-    kernel_host_fresh(g->host);
     if (s == VT_OK) s = trial_call(g, &t, err);
     *steady = s != VT_OK || (t.outcome.end == KERNEL_OK && same(before, &t));
     trial_free(&t);
     return s;
 }
 
-static void unsteady(const grading *g)
+typedef enum steadiness { STEADY, OTHER_MEMORY, OTHER_CALL } steadiness;
+
+/* Twice more, in a new child whose memory holds other bytes, and again in that one. */
+static vt_status again(const grading *g, size_t i, const trial *before, steadiness *is,
+                       vt_error *err)
+{
+    bool steady;
+    kernel_host_fresh(g->host);
+    vt_status s = once_more(g, i, before, &steady, err);
+    *is = steady ? STEADY : OTHER_MEMORY;
+    if (s || !steady) return s;
+    s = once_more(g, i, before, &steady, err);
+    if (!steady) *is = OTHER_CALL;
+    return s;
+}
+
+static void unsteady(const grading *g, steadiness is)
 {
     g->out->verdict = VT_GRADE_UNSTEADY;
+    if (is == OTHER_CALL) {
+        snprintf(g->out->what, sizeof g->out->what,
+                 "%s gives other numbers at its second call than at its first, from the same inputs",
+                 g->f->name);
+        snprintf(g->out->hint, sizeof g->out->hint,
+                 "what does it keep from one call to the next? A static or a global variable");
+        return;
+    }
     snprintf(g->out->what, sizeof g->out->what,
              "%s gives other numbers when it is called again with the same", g->f->name);
     snprintf(g->out->hint, sizeof g->out->hint,
@@ -135,7 +160,7 @@ static vt_status judge(const grading *g, const trial *t, size_t i, vt_error *err
 {
     const exercise_tensor *list = trial_results(g), *first = NULL;
     vt_grade_report *out = g->out;
-    bool steady;
+    steadiness is;
     size_t unwritten = 0;
     for (size_t k = 0; k < EXERCISE_TENSORS && list[k].name; k++) {
         size_t wrong, at;
@@ -152,13 +177,13 @@ static vt_status judge(const grading *g, const trial *t, size_t i, vt_error *err
         nothing(g);
         return VT_OK;
     }
-    const vt_status s = again(g, i, t, &steady, err);
+    const vt_status s = again(g, i, t, &is, err);
     if (s) return s;
-    if (!steady) {
-        unsteady(g);
+    if (is != STEADY) {
+        unsteady(g, is);
         return VT_OK;
     }
-    if (!unwritten) return grade_explain(g, i, t, first, err);
+    if (!unwritten || grade_half_written(g, t, first)) return grade_explain(g, i, t, first, err);
     out->verdict = VT_GRADE_UNWRITTEN;
     snprintf(out->what, sizeof out->what, "%zu of %zu elements of %s were never written, the first "
              "is %s%s", unwritten, out->of, out->tensor, out->tensor, out->index);
@@ -188,9 +213,9 @@ static vt_status run_case(const grading *g, size_t i, vt_error *err)
     if (t.outcome.end != KERNEL_OK) stopped(g, &t);
     else s = judge(g, &t, i, err);
     if (s == VT_OK && out->verdict == VT_GRADE_SOLVED && i == 0) {
-        bool steady;
-        s = again(g, i, &t, &steady, err);
-        if (s == VT_OK && !steady) unsteady(g);
+        steadiness is;
+        s = again(g, i, &t, &is, err);
+        if (s == VT_OK && is != STEADY) unsteady(g, is);
     }
     if (s == VT_OK && out->verdict != VT_GRADE_SOLVED) start_failure(g, &t);
 done:

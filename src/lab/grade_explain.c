@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include "lab/grade_slips.h"
 #include "lab/grade_trial.h"
 #include "lab/grade_words.h"
 
@@ -45,12 +46,16 @@ static void say(const grading *g, fault_kind kind, const char *what, const char 
 
 /* ---- a gradient that was not added to ------------------------------------------ */
 
-/* Not a number, or zeros to rounding. */
+/* Nothing, or zeros to rounding. */
 static bool nothing_added(const grading *g, const trial *t, const wrong_tensor *w)
 {
-    for (size_t i = w->at; i < w->at + w->count; i++)
+    bool added = false;
+    for (size_t i = w->at; i < w->at + w->count; i++) {
         if (!(fabs(t->found.dx[i] - t->c.start[i]) <= t->c.edx[i])) return false;
-    snprintf(g->out->what, sizeof g->out->what, "nothing was added to %s", g->out->tensor);
+        if (t->found.dx[i] != t->c.start[i]) added = true;
+    }
+    snprintf(g->out->what, sizeof g->out->what, added ? "what is added to %s is 0, but for rounding"
+             : "nothing was added to %s", g->out->tensor);
     g->out->kind = fault_kind_name(FAULT_ZERO);
     snprintf(g->out->hint, sizeof g->out->hint, "%s", w->e->slip);
     return true;
@@ -106,6 +111,13 @@ static void tell(const grading *g, const trial *t, const diagnosis *d, const wro
     }
     if (h) grade_size_words(hint, sizeof hint, text, g->e);
     else grade_say(hint, sizeof hint, text, g->e, g->f);
+    const graph_kind kind = d->node >= 0 ? t->c.g.node[d->node].kind : GRAPH_KINDS;
+    if (d->kind == FAULT_SIGN && g->f->pass == VT_KERNEL_BACKWARD &&
+        (kind == GRAPH_CROSSENTROPY || kind == GRAPH_MEAN)) {
+        sentence = "dlogits has the wrong sign";
+        snprintf(hint, sizeof hint, "the softmax of the logits, less 1 at the target: not the other "
+                 "way round");
+    }
     say(g, d->kind, sentence, hint);
 }
 
@@ -239,9 +251,16 @@ vt_status grade_explain(const grading *g, size_t i, const trial *t, const exerci
     const graph_tensor *tensor = trial_tensor(&t->c, first, &number);
     const wrong_tensor w = { .e = first, .at = tensor->at, .count = tensor->count };
     diagnosis d;
+    grade_slip slip;
     bool assigned = false;
     vt_status s = VT_OK;
     g->out->verdict = VT_GRADE_WRONG;
+    if (grade_slip_of(g, t, first, &slip)) {
+        g->out->kind = fault_kind_name(slip.kind);
+        snprintf(g->out->what, sizeof g->out->what, "%s", slip.what);
+        snprintf(g->out->hint, sizeof g->out->hint, "%s", slip.hint ? slip.hint : first->slip);
+        return VT_OK;
+    }
     if (g->f->pass == VT_KERNEL_BACKWARD) {
         if (nothing_added(g, t, &w)) return VT_OK;
         s = is_assigned(g, i, t, &w, &assigned, err);
@@ -253,7 +272,8 @@ vt_status grade_explain(const grading *g, size_t i, const trial *t, const exerci
         snprintf(what, sizeof what, "%s is assigned, not added to: what was there before is lost",
                  g->out->tensor);
         say(g, FAULT_OVERWRITTEN, what, grade_hint_of(g->e, g->f, FAULT_OVERWRITTEN)->text);
-    } else if (concerns(&d, t, &w)) tell(g, t, &d, &w);
-    else if (!by_ignored(g, t, &w) && !by_loss(g, t, &w) && !by_factor(g, t, &w)) by_line(g, t, &w);
+    } else if (by_loss(g, t, &w)) return VT_OK;
+    else if (concerns(&d, t, &w)) tell(g, t, &d, &w);
+    else if (!by_ignored(g, t, &w) && !by_factor(g, t, &w)) by_line(g, t, &w);
     return VT_OK;
 }

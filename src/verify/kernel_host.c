@@ -177,6 +177,24 @@ static vt_status copy_options(kernel_host *h, const char *path, const kernel_hos
     return VT_OK;
 }
 
+/* What the loader would call an invalid header: a .cpp, a .py, a text. */
+static vt_status look_like_library(const char *path, vt_error *err)
+{
+#ifdef __ELF__
+    char magic[4] = "";
+    FILE *f = fopen(path, "rb");
+    if (!f) return fail(err, VT_IO, "%s: %s", path, strerror(errno));
+    const size_t n = fread(magic, 1, sizeof magic, f);
+    fclose(f);
+    if (n != sizeof magic || memcmp(magic, "\177ELF", sizeof magic) != 0)
+        return fail(err, VT_BAD_INPUT, "%s: cannot be loaded: it is no shared library, and no C source "
+                    "(its name does not end in .c)", path);
+#else
+    (void)path, (void)err;              /* another format: the loader knows */
+#endif
+    return VT_OK;
+}
+
 /* Makes h->library; compiles where that is needed. */
 static vt_status find_library(kernel_host *h, const kernel_host_options *o, vt_error *err)
 {
@@ -187,7 +205,7 @@ static vt_status find_library(kernel_host *h, const kernel_host_options *o, vt_e
         return fail(err, VT_IO, "%s: expected a regular file", h->path);
     h->library = realpath(h->path, NULL);       /* a bare name would be searched for */
     if (!h->library) return fail(err, VT_IO, "%s: %s", h->path, strerror(errno));
-    if (!ends_in_c(h->path)) return VT_OK;
+    if (!ends_in_c(h->path)) return look_like_library(h->path, err);
 
     /* As the caller calls it, for the compiler's messages, unless it would be an option. */
     const vt_status status =

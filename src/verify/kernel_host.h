@@ -117,4 +117,9 @@ typedef struct kernel_outcome {
 VT_MUST_CHECK vt_status kernel_host_call(kernel_host *h, const kernel_request *r,
                                          kernel_outcome *out, vt_error *err);
 
+/* Of a number that a call left: whether it is the pattern that an output is filled with
+ * before the forward pass; whether it is a NaN that arithmetic made of that pattern. */
+bool kernel_host_unwritten(const double *x);
+bool kernel_host_from_unwritten(const double *x);
+
 #endif

@@ -26,6 +26,20 @@ static void pattern_fill(char *at, size_t bytes, size_t element)
     for (size_t i = 0; i < bytes; i += element) memcpy(at + i, pattern, element);
 }
 
+bool kernel_host_unwritten(const double *x)
+{
+    return memcmp(x, &pattern64, sizeof *x) == 0;
+}
+
+/* The pattern with the bit that makes a NaN quiet; the sign is anyone's. */
+bool kernel_host_from_unwritten(const double *x)
+{
+    const uint64_t quiet = UINT64_C(1) << 51, sign = UINT64_C(1) << 63;
+    uint64_t bits;
+    memcpy(&bits, x, sizeof bits);
+    return (bits & ~sign) == (pattern64 | quiet);
+}
+
 /* ---- the plan ------------------------------------------------------------ */
 
 static vt_status add(page_plan *p, piece it, vt_error *err)
