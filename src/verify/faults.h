@@ -35,7 +35,8 @@
     X(INPUT_WRITTEN, input_written) X(NOT_FINITE, not_finite) \
     X(SOFTMAX_ROW_SUM_WRONG, softmax_row_sum_wrong) X(MASK_NARROW, mask_narrow) \
     X(WRONG_FACTOR, wrong_factor) X(BATCH_MIXED, batch_mixed) \
-    X(UPSTREAM_IGNORED, upstream_ignored) X(UNKNOWN, unknown)
+    X(UPSTREAM_IGNORED, upstream_ignored) \
+    X(VARIANCE_CANCELS, variance_cancels) X(UNKNOWN, unknown)
 
 typedef enum fault_kind {
     FAULT_NONE,

@@ -85,6 +85,7 @@ typedef struct graph_sizes {
     bool   causal, masked;
     bool   untied;                      /* gpt: a head of its own, the last input */
     double temperature;
+    double mean;                        /* of data that is drawn (op_case.h); no size */
 } graph_sizes;
 
 /* Sizes that the op does not use are ignored, those that it derives (C = NH*HS of a

@@ -1,7 +1,8 @@
 /* kernel_check.h -- a kernel put to the test, case by case.
  *
  * A case is an operator at the sizes of op_case_shapes, in a precision and at a scale: at
- * scale 1 for all sizes, then a few again with small and large inputs.  Of each: forward
+ * scale 1 for all sizes, then a few again with small and large inputs, and, where a
+ * variance is computed, with rows whose mean is large beside it.  Of each: forward
  * and backward, outputs and gradients (op_judge.h), exact checks (op_exact.h), the kernel
  * against itself (op_verdict.h).  A failing case is diagnosed.
  *

@@ -3,7 +3,8 @@
  * What is drawn, from stream(seed, RNG_VERIFY, 64 + op), tensor by tensor in the order of
  * in[], then the upstream gradients:
  *
- *     data            scale (normal + 0.5): x, q, k, v, logits, embeddings
+ *     data            scale (normal + 0.5 + mean): x, q, k, v, logits, embeddings; mean is
+ *                     0 but where it says otherwise (kernel_check.c)
  *     matrices        normal / sqrt(rows), so that sums keep the size of their terms
  *     gains           uniform, 0.5 .. 1.5, of either sign
  *     biases          uniform, 0.25 .. 1, of either sign
@@ -12,7 +13,7 @@
  *     targets         each id alike; of cross-entropy's rows, where there are three, one
  *                     is VT_IGNORE
  *     masks           three cells of five seen; where T > 2 one query sees nothing and
- *                     every other at least one key
+ *                     every other at least one key; where S > 2 no query sees one of them
  *     start           uniform, 0.5 .. 1.5 of the gradient's root mean square, of either
  *                     sign; 1 in its place where the gradient is 0, or nearly subnormal
  *
@@ -211,7 +212,7 @@ static void draw_reals(op_case *c, rng *r, int tensor)
         if (matrix)    x = rng_normal(r) / sqrt(t->shape[0]);
         else if (bias) x = away(r, 0.25, 1);
         else if (gain) x = away(r, 0.5, 1.5);
-        else           x = c->scale * (rng_normal(r) + 0.5);
+        else           x = c->scale * (rng_normal(r) + 0.5 + c->z.mean);
         c->x[t->at + k] = precision_round(c->p, x);
     }
 }
@@ -219,11 +220,15 @@ static void draw_reals(op_case *c, rng *r, int tensor)
 static void draw_mask(int *mask, const graph_sizes *z, rng *r)
 {
     const int T = z->T, S = z->S, blind = T > 2 ? (int)rng_integers(r, 0, T) : -1;
+    const int unseen = S > 2 ? (int)rng_integers(r, 1, S) : -1;
     for (int t = 0; t < T; t++) {
         const int last = z->causal ? S - T + t : S - 1;     /* the last key it may see */
         int *see = mask + (size_t)t * (size_t)S;
         for (int u = 0; u < S; u++) see[u] = t != blind && rng_integers(r, 0, 5) < 3;
-        if (t != blind && last >= 0) see[rng_integers(r, 0, last + 1)] = 1;
+        if (unseen >= 0) see[unseen] = 0;
+        if (t == blind || last < 0) continue;
+        const int u = (int)rng_integers(r, 0, last + 1);
+        see[u == unseen ? 0 : u] = 1;
     }
 }
 

@@ -1,5 +1,6 @@
 /* op_diagnose.c -- see op_diagnose.h. */
 #include "verify/op_diagnose.h"
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include "verify/diagnose.h"
@@ -35,6 +36,8 @@ static void say_exact(vt_op_case *out)
 {
     static const struct { const char *row; fault_kind kind; const char *hint; } kinds[] = {
         { "causality", FAULT_MASK_LEAK, "read no key behind the query, not even to multiply it by 0" },
+        { "hidden NaN", FAULT_MASK_LEAK, "read no key behind the query, not even to multiply it by 0" },
+        { "unseen NaN", FAULT_MASK_LEAK, "read no key that no query sees, not even to multiply it by 0" },
         { "the future", FAULT_MASK_LEAK, "sum over the queries that see a key, and no others" },
         { "exact zeros", FAULT_MASKED_ROW, "a sum over nothing is 0: do not divide, do not add" },
         { "backward adds", FAULT_OVERWRITTEN, "add to what the gradient's buffer holds: +=" },
@@ -49,6 +52,61 @@ static void say_exact(vt_op_case *out)
     }
 }
 
+/* ---- E[x^2] - mean^2 ---------------------------------------------------------- */
+
+/* y - b of a row, found and expected: proportional, by another factor in each row, and no
+ * farther from 1 than a variance could be that was computed as E[x^2] - mean^2 in the
+ * precision: its rounding is u (mean^2 / variance) for each term.  That may be negative:
+ * NaN.  0: the row is right; 1: it is this; -1: it is something else. */
+static int row_cancels(const op_case *c, const op_found *f, const graph_node *n, size_t row)
+{
+    const size_t C = (size_t)n->C, x = c->g.tensor[n->in[0]].at + row * C;
+    const size_t y = c->g.tensor[n->out].at + row * C, b = c->g.tensor[n->in[2]].at;
+    double mean = 0, var = 0, ee = 0, ef = 0, most = 0;
+    size_t wrong = 0, none = 0;
+    for (size_t i = 0; i < C; i++) mean += c->x[x + i] / (double)C;
+    for (size_t i = 0; i < C; i++) var += (c->x[x + i] - mean) * (c->x[x + i] - mean) / (double)C;
+    for (size_t i = 0; i < C; i++) {
+        const double e = c->x[y + i] - c->x[b + i], g = f->x[y + i] - c->x[b + i];
+        wrong += fabs(f->x[y + i] - c->x[y + i]) <= c->ex[y + i] ? 0 : 1;
+        none += isnan(g) ? 1 : 0;
+        ee += e * e;
+        ef += e * g;
+        most = fmax(most, fabs(e));
+    }
+    const double loss = 4 * (double)C * precision_u(c->p) * mean * mean / (var + 1e-5);
+    if (wrong == 0) return 0;
+    if (C < 2 || !(mean * mean > 100 * var) || !(ee > 0)) return -1;
+    if (none == C && loss > 0.25) return 1;
+    const double factor = ef / ee, off = fabs(factor - 1);
+    if (!(off <= loss || loss > 0.25)) return -1;
+    for (size_t i = 0; i < C; i++) {
+        const double e = c->x[y + i] - c->x[b + i], g = f->x[y + i] - c->x[b + i];
+        if (!(fabs(g - factor * e) <= 8 * c->ex[y + i] + 0.01 * off * most)) return -1;
+    }
+    return 1;
+}
+
+/* Only where all that is wrong with the output is explained so. */
+static bool variance_cancels(vt_op_case *out, const op_case *c, const op_found *f)
+{
+    const graph_node *n = c->g.nnodes == 1 ? &c->g.node[0] : NULL;
+    size_t rows = 0;
+    if (!n || n->kind != GRAPH_LAYERNORM || !f->has_x[n->out]) return false;
+    for (size_t r = 0; r < (size_t)n->N; r++) {
+        const int is = row_cancels(c, f, n, r);
+        if (is < 0) return false;
+        rows += is > 0;
+    }
+    if (rows == 0) return false;
+    say(&out->diagnosis, FAULT_VARIANCE_CANCELS, "the variance as E[x^2] - mean^2: the squares of a "
+        "row far from 0 cancel, and their rounding is left", "subtract the mean first: "
+        "var = mean((x - mean)^2), in a second loop, or by Welford's way");
+    snprintf(out->diagnosis.location, sizeof out->diagnosis.location,
+             "%zu of %d rows, each by a factor of its own", rows, n->N);
+    return true;
+}
+
 vt_status op_diagnose(vt_op_case *out, const op_case *c, const op_found *f, vt_error *err)
 {
     vt_op_diagnosis *d = &out->diagnosis;
@@ -57,11 +115,15 @@ vt_status op_diagnose(vt_op_case *out, const op_case *c, const op_found *f, vt_e
         say_finding(out);
         return VT_OK;
     }
-    if (failing(out, "two runs")) {
-        say(d, FAULT_NONDETERMINISTIC, "the same call gives other bits in another run",
-            "initialise what you read, and add in an order that does not change");
+    const vt_op_row *runs = failing(out, "two runs");
+    if (runs) {
+        const bool apart = strstr(runs->note, "in another process") != NULL;
+        say(d, FAULT_NONDETERMINISTIC, apart ? "the backward pass depends on what its process ran before"
+                                             : "the same call gives other bits in another run",
+            apart ? "leave in `save` what the backward pass needs: not in static or global variables" : "initialise what you read, and add in an order that does not change");
         return VT_OK;
     }
+    if (variance_cancels(out, c, f)) return VT_OK;
     const vt_status s = diagnose(&found, c, f, err);
     if (s) return s;
     if (found.kind == FAULT_NONE) {

@@ -1,5 +1,6 @@
 /* op_exact.c -- see op_exact.h. */
 #include "verify/op_exact.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -174,37 +175,67 @@ vt_status op_exact_zeros(vt_op_case *out, const op_case *c, const op_found *f, v
 
 /* ---- two runs --------------------------------------------------------------- */
 
-static vt_status again(vt_op_case *out, op_call *call, const op_kernel *k, op_found *scratch,
-                       kernel_outcome *ended, vt_error *err)
+/* The forward pass, in a process of its own where `fresh`, and the backward pass, likewise.
+ * *same: bits of passes that are those that were kept. */
+static vt_status both_again(op_call *call, const op_kernel *k, op_found *scratch, bool apart,
+                            unsigned char *const kept[2], int *same, kernel_outcome *ended,
+                            vt_error *err)
 {
     const op_values v = op_values_of(call->c);
-    unsigned char *forward = NULL, *backward = NULL;
-    bool same_forward = true, same_backward = true;
-    vt_status s = op_call_keep(call, VT_KERNEL_FORWARD, &forward, err);
-    if (s == VT_OK) s = op_call_keep(call, VT_KERNEL_BACKWARD, &backward, err);
-    if (s) goto done;
+    vt_status s = VT_OK;
+    *same = 0;
     if (k->fresh) k->fresh(k->context);
     if (call->passes & VT_KERNEL_FORWARD) {
         s = op_call_forward(call, k, &v, scratch->x, ended, err);
-        if (s || !ended_well(ended)) goto done;
-        same_forward = op_call_same(call, VT_KERNEL_FORWARD, forward);
+        if (s || !ended_well(ended)) return s;
+        if (op_call_same(call, VT_KERNEL_FORWARD, kept[0])) *same |= VT_KERNEL_FORWARD;
     }
     if (call->passes & VT_KERNEL_BACKWARD) {
+        if (apart && k->fresh) k->fresh(k->context);
         s = op_call_backward(call, k, &v, scratch->dx, ended, err);
-        if (s || !ended_well(ended)) goto done;
-        same_backward = op_call_same(call, VT_KERNEL_BACKWARD, backward);
+        if (s || !ended_well(ended)) return s;
+        if (op_call_same(call, VT_KERNEL_BACKWARD, kept[1])) *same |= VT_KERNEL_BACKWARD;
     }
+    return VT_OK;
+}
+
+static const char elsewhere[] = "run in another process than the forward pass, the backward pass "
+    "%s: what it needs of the forward pass goes into `save`, and stays nowhere else";
+
+static vt_status again(vt_op_case *out, op_call *call, const op_kernel *k, op_found *scratch,
+                       kernel_outcome *ended, vt_error *err)
+{
+    unsigned char *kept[2] = { NULL, NULL };
+    int same = 0, together = 0;
+    vt_status s = op_call_keep(call, VT_KERNEL_FORWARD, &kept[0], err);
+    if (s == VT_OK) s = op_call_keep(call, VT_KERNEL_BACKWARD, &kept[1], err);
+    if (s == VT_OK) s = both_again(call, k, scratch, true, kept, &same, ended, err);
+    if (s) goto done;
+    const bool ends = ended_well(ended);
+    if ((!ends && ended->end != KERNEL_TIMED_OUT && call->r.call.pass == VT_KERNEL_BACKWARD) ||
+        (ends && same != call->passes)) {           /* or is it that they ran apart? */
+        kernel_outcome other = { .end = KERNEL_OK };
+        s = both_again(call, k, scratch, false, kept, &together, &other, err);
+        if (s || !ended_well(&other)) goto done;
+        if (!ends && together == call->passes)
+            snprintf(out->finding, sizeof out->finding, elsewhere, ended->text);
+    }
+    if (!ends) goto done;
     vt_op_row *row = op_row(out, "two runs", VT_ROW_EXACT, &s, err);
     if (!row) goto done;
     row->compared = row->of = call->passes == VT_KERNEL_FORWARD + VT_KERNEL_BACKWARD ? 2 : 1;
-    row->failed = (size_t)!same_forward + (size_t)!same_backward;
+    row->failed = row->of - (size_t)((same & VT_KERNEL_FORWARD) != 0) -
+                  (size_t)((same & VT_KERNEL_BACKWARD) != 0);
     row->result = row->failed ? VT_ROW_FAIL : VT_ROW_PASS;
-    if (row->failed)
+    if (row->failed && together == call->passes && k->fresh)
+        op_row_note(row, elsewhere, "gives other gradients");
+    else if (row->failed)
         op_row_note(row, "the same call gave other %s: memory that was never written, or an "
-                    "order of sums that changes", !same_forward ? "outputs" : "gradients");
+                    "order of sums that changes", call->passes & ~same & VT_KERNEL_FORWARD
+                                                      ? "outputs" : "gradients");
 done:
-    free(forward);
-    free(backward);
+    free(kept[0]);
+    free(kept[1]);
     return s;
 }
 
@@ -222,6 +253,19 @@ static void change_outside(const prefix *p, double *x, int *ints)
             else if (ints[t->at + j] != VT_IGNORE)
                 ints[t->at + j] = (ints[t->at + j] + 1) % t->limit;
         }
+    }
+}
+
+/* What no sum may read there: NaN and infinities.  Of attention alone, whose keys and
+ * values are the caller's; in a model they are made of the same x as all else. */
+static void poison_outside(const prefix *p, double *x)
+{
+    static const double poison[] = { NAN, INFINITY, -INFINITY };
+    const op_case *c = p->c;
+    for (int i = 0; i < c->g.nin; i++) {
+        const graph_tensor *t = &c->g.tensor[c->g.in[i]];
+        for (size_t j = 0; t->role == GRAPH_INPUT && j < t->count; j++)
+            if (outside(p, t, j)) x[t->at + j] = poison[j % 3];
     }
 }
 
@@ -244,9 +288,10 @@ static void compare(vt_op_row *row, const prefix *p, const graph_tensor *t, cons
     }
 }
 
-static vt_status causality(vt_op_case *out, op_call *call, const op_kernel *k, const op_found *f,
-                           op_found *scratch, const prefix *p, kernel_outcome *ended,
-                           vt_error *err)
+/* A row: outputs of the prefix, computed from other numbers outside. */
+static vt_status changed_outside(vt_op_case *out, op_call *call, const op_kernel *k,
+                                 const op_found *f, op_found *scratch, const prefix *p, bool poison,
+                                 kernel_outcome *ended, vt_error *err)
 {
     const op_case *c = call->c;
     double *x = malloc((c->g.reals + 1) * sizeof *x);
@@ -259,24 +304,69 @@ static vt_status causality(vt_op_case *out, op_call *call, const op_kernel *k, c
     }
     memcpy(x, c->x, c->g.reals * sizeof *x);
     if (c->g.ints) memcpy(ints, c->ints, c->g.ints * sizeof *ints);
-    change_outside(p, x, ints);
+    if (poison) poison_outside(p, x);
+    else change_outside(p, x, ints);
     v.x = x;
     v.ints = ints;
     s = op_call_forward(call, k, &v, scratch->x, ended, err);
     if (s || !ended_well(ended)) goto done;
-    vt_op_row *row = op_row(out, "causality", VT_ROW_EXACT, &s, err);
+    vt_op_row *row = op_row(out, poison ? "hidden NaN" : "causality", VT_ROW_EXACT, &s, err);
     if (!row) goto done;
     for (int i = 0; i < c->g.nout; i++) {
         const graph_tensor *t = &c->g.tensor[c->g.out[i]];
         if (axis_named(t, "query", "position") >= 0) compare(row, p, t, f->x, scratch->x, true);
     }
     row->of = row->compared;
-    row->result = row->failed ? VT_ROW_FAIL : VT_ROW_PASS;
+    row->result = row->failed ? VT_ROW_FAIL : row->compared ? VT_ROW_PASS : VT_ROW_UNDECIDED;
     if (row->failed)
-        op_row_note(row, "an output changes with what its query may not see");
+        op_row_note(row, poison ? "NaN or Inf where its query may not look changes an output: a weight "
+                                  "of 0 times NaN is NaN"
+                                : "an output changes with what its query may not see");
 done:
     free(x);
     free(ints);
+    return s;
+}
+
+/* ---- what nobody sees ---------------------------------------------------------- */
+
+/* Keys that no query sees hold NaN and Inf: outputs and gradients keep their bits, both
+ * passes.  No row where every key is seen. */
+static vt_status unseen(vt_op_case *out, op_call *call, const op_kernel *k, const op_found *f,
+                        op_found *scratch, kernel_outcome *ended, vt_error *err)
+{
+    const op_case *c = call->c;
+    const prefix all = { .c = c, .last = c->z.T - 1 };
+    bool any = false;
+    for (int u = 0; u < c->z.S; u++) any = any || !has_key(&all, u);
+    if (c->z.op != VT_OP_ATTENTION || !any) return VT_OK;
+    double *x = malloc(c->g.reals * sizeof *x);
+    if (!x) return fail_memory(err, c->g.reals * sizeof *x, "keys that are not seen");
+    op_values v = op_values_of(c);
+    memcpy(x, c->x, c->g.reals * sizeof *x);
+    poison_outside(&all, x);
+    v.x = x;
+    vt_op_row *row = NULL;
+    vt_status s = op_call_forward(call, k, &v, scratch->x, ended, err);
+    if (s == VT_OK && ended_well(ended) && call->passes & VT_KERNEL_BACKWARD)
+        s = op_call_backward(call, k, &v, scratch->dx, ended, err);
+    if (s == VT_OK && ended_well(ended)) row = op_row(out, "unseen NaN", VT_ROW_EXACT, &s, err);
+    if (row) {
+        
+        compare(row, &all, &c->g.tensor[c->g.out[0]], f->x, scratch->x, true);
+        for (int i = 0; i < c->g.nin && call->passes & VT_KERNEL_BACKWARD; i++) {
+            const graph_tensor *t = &c->g.tensor[c->g.in[i]];
+            if (t->role != GRAPH_INPUT) continue;
+            compare(row, &all, t, f->dx, scratch->dx, true);
+            compare(row, &all, t, c->start, scratch->dx, false);
+        }
+        row->of = row->compared;
+        row->result = row->failed ? VT_ROW_FAIL : VT_ROW_PASS;
+        if (row->failed)
+            op_row_note(row, "NaN or Inf in a key or value that no query sees: a weight of 0 times "
+                        "NaN is NaN");
+    }
+    free(x);
     return s;
 }
 
@@ -327,7 +417,10 @@ vt_status op_exact_judge(vt_op_case *out, op_call *call, const op_kernel *k, con
     if (s == VT_OK) s = again(out, call, k, &scratch, ended, err);
     if (s || !ended_well(ended) || !prefix_of(c, &p)) goto done;
     if (!(call->passes & VT_KERNEL_FORWARD)) goto done;
-    s = causality(out, call, k, f, &scratch, &p, ended, err);
+    s = changed_outside(out, call, k, f, &scratch, &p, false, ended, err);
+    if (s == VT_OK && ended_well(ended) && c->z.op == VT_OP_ATTENTION)
+        s = changed_outside(out, call, k, f, &scratch, &p, true, ended, err);
+    if (s == VT_OK && ended_well(ended)) s = unseen(out, call, k, f, &scratch, ended, err);
     if (s || !ended_well(ended) || !(call->passes & VT_KERNEL_BACKWARD)) goto done;
     if (c->z.op == VT_OP_LAB) goto done;            /* its loss is a mean over all positions */
     s = future(out, call, k, &scratch, &p, ended, err);

@@ -1,8 +1,11 @@
 /* op_exact.h -- what needs no bound: bits of a kernel that have to be equal.
  *
- *   two runs       the same call in a new process gives the same bits
+ *   two runs       the same call in a new process gives the same bits, and so does its
+ *                  backward pass in a process that did not run the forward pass
  *   causality      other keys, values and inputs where a query may not look: the output
  *                  of that query keeps its bits
+ *   hidden NaN     attention: NaN and Inf in their place
+ *   unseen NaN     likewise in keys that no query sees: outputs and gradients keep theirs
  *   the future     an upstream gradient at the first queries alone: what they may not
  *                  see gets a gradient of exactly 0
  *   exact zeros    a query that sees no key has output 0 and gradient 0; a key that no

@@ -67,6 +67,11 @@ void op_judge_head(vt_op_case *out, const op_case *c)
         snprintf(temperature, sizeof temperature, "temperature %g", z->temperature);
         append_word(text, sizeof out->sizes, temperature);
     }
+    if (z->mean > 0) {
+        char mean[40];
+        snprintf(mean, sizeof mean, "mean %g", z->mean);
+        append_word(text, sizeof out->sizes, mean);
+    }
     snprintf(out->precision, sizeof out->precision, "%s", precision_name(c->p));
     out->scale = c->scale;
 }

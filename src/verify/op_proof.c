@@ -38,7 +38,20 @@ typedef struct proof {
     double *ex, *edx;               /* bounds in double, of dx without `start` */
     double  size, bound;            /* roots of sums of squares: of the gradients and of
                                        their bounds, times the weights */
+    double  lost;                   /* gradients that the step cannot show */
 } proof;
+
+/* Below this the step times the gradient is subnormal, and its digits are lost; on the
+ * way there each part was multiplied by values and upstream gradients. */
+static double lost_in_step(const op_case *c)
+{
+    double most = 1;
+    for (size_t i = 0; i < c->g.reals; i++) {
+        if (isfinite(c->x[i])) most = fmax(most, fabs(c->x[i]));        /* masked scores: -inf */
+        if (isfinite(c->dout[i])) most = fmax(most, fabs(c->dout[i]));
+    }
+    return DBL_MIN / STEP * (double)c->g.reals * most;
+}
 
 /* <dout, d out> along what stands in x's imaginary parts. */
 static double derivative(const proof *p)
@@ -87,7 +100,8 @@ static double largest_mean(const op_case *c)
 static void add_size(proof *p, size_t j, double weight)
 {
     p->size = hypot(p->size, weight * p->c->dx[j]);
-    p->bound = hypot(p->bound, weight * (PROOF_SLACK * p->edx[j] + 0x1p-52 * fabs(p->c->dx[j])));
+    p->bound = hypot(p->bound, weight * (PROOF_SLACK * p->edx[j] + p->lost +
+                                         0x1p-52 * fabs(p->c->dx[j])));
 }
 
 static void prove_entries(vt_op_row *row, proof *p)
@@ -99,7 +113,8 @@ static void prove_entries(vt_op_row *row, proof *p)
         for (size_t j = t->at; t->role == GRAPH_INPUT && j < t->at + t->count; j++) {
             const double _Complex kept = p->x[j];
             p->x[j] = kept + I * STEP;
-            op_row_meet(row, t, j - t->at, derivative(p), c->dx[j], PROOF_SLACK * p->edx[j]);
+            op_row_meet(row, t, j - t->at, derivative(p), c->dx[j],
+                        PROOF_SLACK * p->edx[j] + p->lost);
             p->x[j] = kept;
             add_size(p, j, 1);
         }
@@ -186,6 +201,7 @@ vt_status op_judge_definitions(vt_op_case *out, const op_case *c, bool quick, vt
     if (s == VT_OK) row = op_row(out, "definitions", VT_ROW_VERDICT, &s, err);
     if (row) {
         for (size_t i = 0; i < n; i++) p.x[i] = c->x[i];
+        p.lost = lost_in_step(c);
         row->of = entries;
         if (!quick && (double)entries * work_of(&c->g) <= PROOF_WORK) prove_entries(row, &p);
         else prove_direction(row, &p);
