@@ -7,7 +7,8 @@
  *
  * What is right is the definitions' gradient.  Where the definitions themselves fail, a
  * graph of the same definitions fails alike and nothing differs; then complex step says
- * what is right, entry by entry, as in the check.
+ * what is right, entry by entry, as in the check; of a large model not of it, but of a
+ * small random one, since a wrong definition is wrong in both.
  *
  * Gradients start from 0 here, so a gradient that is assigned and one that lacks what
  * was there before look the same where it is the first part that is lost.
