@@ -384,7 +384,20 @@ static bool part_of(const search *s, int tensor, bool gradient, int axis, part *
     return any && 2 * (p->high - p->low + 1) <= p->length;
 }
 
-/* One factor for all elements of the part; what lies outside is right. */
+static bool fits_part(const search *s, int t, bool gradient, const part *p, double c)
+{
+    for (size_t i = 0; i < s->g->tensor[t].count; i++) {
+        const element e = search_element(s, t, gradient, i);
+        const double start = start_of(s, t, gradient, i), d = e.right - start;
+        if (!in_part(p, i)) continue;
+        if (!(fabs(e.found - start - c * d) <= 2 * e.bound * fmax(1, fabs(c)) + 16 * s->u * (fabs(c * d) + fabs(start))))
+            return false;
+    }
+    return true;
+}
+
+/* One factor for all elements of the part, of as few digits as explain them; what lies
+ * outside is right. */
 static bool factor_of_part(const search *s, int t, bool gradient, const part *p, double *c)
 {
     double dr = 0, dd = 0;
@@ -399,15 +412,14 @@ static bool factor_of_part(const search *s, int t, bool gradient, const part *p,
         dd += (e.right - start) / w * ((e.right - start) / w);
     }
     if (!(dd > 0) || wrong < 2) return false;
-    *c = dr / dd;
-    for (size_t i = 0; i < s->g->tensor[t].count; i++) {
-        const element e = search_element(s, t, gradient, i);
-        const double start = start_of(s, t, gradient, i), d = e.right - start;
-        if (!in_part(p, i)) continue;
-        if (!(fabs(e.found - start - *c * d) <= 2 * e.bound * fmax(1, fabs(*c)) + 16 * s->u * (fabs(*c * d) + fabs(start))))
-            return false;
+    const double estimated = dr / dd;
+    for (int digits = 1; digits < 17; digits++) {
+        char text[40];
+        snprintf(text, sizeof text, "%.*g", digits, estimated);
+        if (fabs(estimated) < 1e-12) snprintf(text, sizeof text, "0");
+        if (sscanf(text, "%lf", c) == 1 && *c != 1 && fits_part(s, t, gradient, p, *c)) return true;
     }
-    return true;
+    return false;
 }
 
 /* "o is 1.01 times too large in query 2 alone": of the tensor that is told. */
@@ -419,7 +431,7 @@ static bool factor_in_part(const search *s, diagnosis *d)
         double c;
         part p;
         if (!part_of(s, d->tensor, d->gradient, axis, &p) || !factor_of_part(s, d->tensor, d->gradient, &p, &c)) continue;
-        const bool none = fabs(c) < 1e-12;
+        const bool none = c == 0;
         if (p.low == p.high) snprintf(where, sizeof where, "%.24s %zu alone", t->axis[axis], p.low);
         else snprintf(where, sizeof where, "%.20s %zu to %zu alone", t->axis[axis], p.low, p.high);
         if (none && d->gradient) snprintf(what, sizeof what, "gets no share");
@@ -477,8 +489,10 @@ static void name_all(const search *s, int count, char *out, size_t size)
 /* All outputs that are wrong are 0 everywhere, and are more than a few numbers. */
 static bool outputs_zero(const search *s, diagnosis *d)
 {
+    const graph_node *n = attention_of(s->g);
     int tensor, count = 0;
     bool gradient;
+    if (n && n->S < 2) return false;        /* of one key, masks leave all or nothing */
     for (; failing_at(s, count, &tensor, &gradient) && !gradient; count++)
         if (s->g->tensor[tensor].count < 16 || !all_zero(s, tensor, false)) return false;
     if (count == 0) return false;

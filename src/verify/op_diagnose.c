@@ -20,6 +20,21 @@ static const vt_op_row *failing(const vt_op_case *out, const char *name)
     return NULL;
 }
 
+static const char *finding_hint(const char *finding)
+{
+    static const struct { const char *part, *hint; } hints[] = {
+        { "did not return", "look for a loop that does not end: a size of 1, a tile of 0, an unsigned index below 0" },
+        { "exit", "a kernel returns: 0, or VT_KERNEL_UNSUPPORTED for what it does not have" },
+        { "returned", "a kernel returns 0, or VT_KERNEL_UNSUPPORTED for what it does not have" },
+        { "by zero", "sizes may be 1: does a division round one down to 0?" },
+        { "null pointer", "a mask may be NULL; masks, targets and tokens have no gradient, so their din is NULL" },
+        { "overflowed its stack", "keep what grows with the sizes on the heap, or in save" },
+    };
+    for (size_t i = 0; i < sizeof hints / sizeof *hints; i++)
+        if (strstr(finding, hints[i].part)) return hints[i].hint;
+    return "run this case alone (--case), and compile the kernel with -g -fsanitize=address in a program of your own";
+}
+
 /* What the kernel's process did. */
 static void say_finding(vt_op_case *out)
 {
@@ -27,8 +42,7 @@ static void say_finding(vt_op_case *out)
     if (strstr(out->finding, "wrote to its"))
         say(d, FAULT_INPUT_WRITTEN, out->finding, "work on a copy: inputs, upstream gradients and, "
             "in the backward pass, outputs belong to the caller");
-    else say(d, FAULT_UNKNOWN, out->finding, "run this case alone (--case), and compile the kernel "
-             "with -g -fsanitize=address in a program of your own");
+    else say(d, FAULT_UNKNOWN, out->finding, finding_hint(out->finding));
 }
 
 /* Exact checks that fail though every number is within its bound. */
