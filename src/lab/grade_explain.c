@@ -190,6 +190,7 @@ static bool by_loss(const grading *g, const trial *t, const wrong_tensor *w)
 {
     if (w->count != 1 || g->f->pass != VT_KERNEL_FORWARD || t->c.z.T < 2) return false;
     const double ratio = trial_found(g, t, w->at) / trial_expected(g, t, w->at);
+    if (!isfinite(ratio)) return false;
     if (fabs(ratio - t->c.z.T) <= 1e-9 * ratio) {
         say(g, FAULT_SUM_FOR_MEAN, "the loss is T times too large",
             grade_hint_of(g->e, g->f, FAULT_SUM_FOR_MEAN)->text);
