@@ -461,6 +461,8 @@ typedef struct vt_op_report {
     size_t   compared, of;
     double   worst;
     char     note[200];             /* a precision that the kernel has not */
+    char     unchecked[200];        /* what a pass says nothing of: a pass that the kernel
+                                       has not, masks that it refuses; "" where nothing */
 } vt_op_report;
 
 void vt_op_report_free(vt_op_report *r);        /* also of a zeroed one */

@@ -49,8 +49,10 @@ extern "C" {
 
 enum { VT_KERNEL_F32 = 32, VT_KERNEL_F64 = 64 };            /* dtype */
 enum { VT_KERNEL_FORWARD = 1, VT_KERNEL_BACKWARD = 2 };     /* pass */
-enum { VT_KERNEL_UNSUPPORTED = 1 };     /* the result for an op, dtype or pass that the
-                                           kernel does not have; any other but 0 fails */
+enum { VT_KERNEL_UNSUPPORTED = 1 };     /* the result for an op, dtype or pass, a causal or
+                                           masked call, a temperature that the kernel does
+                                           not have; never for sizes: that is a finding.
+                                           Any other result but 0 fails */
 
 /* The operators, their tensors in the order of in[] and out[], and their shapes.
  * Dimensions: N rows, C channels in, OC channels out, V classes, B batch, T queries, S

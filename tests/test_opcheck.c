@@ -139,7 +139,7 @@ static void one_element_that_is_one_percent_off_is_named(void **state)
     for (size_t i = 0; i < 2; i++) {
         vt_op_case c = check(one_percent, &CAUSAL, precisions[i]);
         const vt_op_row *r = row(&c, "dk");
-        fails(&c, i == 0 ? ",dk,own forward,adjoint," : ",dk,");
+        fails(&c, i == 0 ? ",dk,own forward,other upstream,adjoint," : ",dk,other upstream,");
         assert_int_equal(r->failed, 1);
         assert_string_equal(r->index, "dk[1, 3, 2, 1]");
         assert_string_equal(r->where, "batch 1, key 3, head 2, channel 1");
@@ -355,9 +355,71 @@ static void a_backward_pass_of_another_forward_pass_is_told(void **state)
     fails(&c, ",o,own forward,adjoint,");
     free(c.rows);
     c = check(twice_both, &CAUSAL, PRECISION_F64);
-    fails(&c, ",o,dq,dk,dv,");
+    fails(&c, ",o,dq,dk,dv,other upstream,");
     assert_int_equal(row(&c, "own forward")->result, VT_ROW_PASS);
     assert_int_equal(row(&c, "adjoint")->result, VT_ROW_PASS);
+    free(c.rows);
+}
+
+/* The first upstream gradient that it meets is right, any other is taken 1.5 times. */
+static double first_dy;
+
+static int clips(const vt_kernel_call *c, int fault)
+{
+    const size_t n = c->N;
+    double before[9];
+    (void)fault;
+    if (c->pass == VT_KERNEL_FORWARD) return specimen_find("gelu_tanh")->run(c, 0);
+    double dy = c->dtype == VT_KERNEL_F64 ? *(const double *)c->dout[0]
+                                          : (double)*(const float *)c->dout[0];
+    if (first_dy == 0) first_dy = dy;
+    for (size_t i = 0; i < n; i++)
+        before[i] = c->dtype == VT_KERNEL_F64 ? ((double *)c->din[0])[i]
+                                              : (double)((float *)c->din[0])[i];
+    const int code = specimen_find("gelu_tanh")->run(c, 0);
+    for (size_t i = 0; i < n && dy != first_dy; i++)
+        if (c->dtype == VT_KERNEL_F64)
+            ((double *)c->din[0])[i] += 0.5 * (((double *)c->din[0])[i] - before[i]);
+        else
+            ((float *)c->din[0])[i] += (float)(0.5 * ((double)((float *)c->din[0])[i] - before[i]));
+    return code;
+}
+
+static void a_backward_pass_that_is_right_for_one_upstream_gradient_fails(void **state)
+{
+    (void)state;
+    const graph_sizes z = { .op = VT_OP_GELU, .N = 9, .temperature = 1 };
+    for (int p = PRECISION_F64; p <= PRECISION_F32; p++) {
+        first_dy = 0;
+        vt_op_case c = check(clips, &z, (precision)p);
+        fails(&c, p == PRECISION_F64 ? ",other upstream,adjoint," : ",other upstream,");
+        assert_int_equal(row(&c, "other upstream")->compared, 9);
+        assert_true(fabs(row(&c, "other upstream")->bound) > 0);
+        free(c.rows);
+    }
+}
+
+/* Right at the case's inputs, 1 % more anywhere else: nothing but differences sees it. */
+static double first_x;
+
+static int elsewhere(const vt_kernel_call *c, int fault)
+{
+    (void)fault;
+    const int code = specimen_find("gelu_tanh")->run(c, 0);
+    const double x = *(const double *)c->in[0];
+    if (first_x == 0) first_x = x;
+    for (size_t i = 0; c->pass == VT_KERNEL_FORWARD && x != first_x && i < c->N; i++)
+        ((double *)c->out[0])[i] += 0.01 * (((const double *)c->in[0])[0] - first_x);
+    return code;
+}
+
+static void a_forward_pass_with_another_derivative_fails_by_itself(void **state)
+{
+    (void)state;
+    const graph_sizes z = { .op = VT_OP_GELU, .N = 9, .temperature = 1 };
+    first_x = 0;
+    vt_op_case c = check(elsewhere, &z, PRECISION_F64);
+    fails(&c, ",own forward,adjoint,");
     free(c.rows);
 }
 
@@ -420,6 +482,119 @@ static vt_status check_all(int (*run)(const vt_kernel_call *, int), kernel_check
     const vt_status s = kernel_check(r, &k, &o, NULL, NULL, &test_error);
     op_local_free(&local);
     return s;
+}
+
+/* A kernel may not choose the sizes at which it is judged. */
+static int coward(const vt_kernel_call *c, int fault)
+{
+    (void)fault;
+    return c->N > 6 ? VT_KERNEL_UNSUPPORTED : specimen_find("gelu_tanh")->run(c, 0);
+}
+
+static int shy(const vt_kernel_call *c, int fault)
+{
+    (void)fault;
+    return c->N > 6 && c->pass == VT_KERNEL_BACKWARD ? VT_KERNEL_UNSUPPORTED
+                                                     : specimen_find("gelu_tanh")->run(c, 0);
+}
+
+/* The first case has 5 rows, others fewer and more. */
+static int bold(const vt_kernel_call *c, int fault)
+{
+    (void)fault;
+    return c->N < 6 && c->pass == VT_KERNEL_BACKWARD ? VT_KERNEL_UNSUPPORTED
+                                                     : specimen_find("gelu_tanh")->run(c, 0);
+}
+
+static int causal_only(const vt_kernel_call *c, int fault)
+{
+    (void)fault;
+    return !c->causal || c->in[VT_ATTENTION_MASK] ? VT_KERNEL_UNSUPPORTED : correct(c);
+}
+
+static int gelu_forward_only(const vt_kernel_call *c, int fault)
+{
+    (void)fault;
+    return c->pass == VT_KERNEL_FORWARD ? specimen_find("gelu_tanh")->run(c, 0)
+                                        : VT_KERNEL_UNSUPPORTED;
+}
+
+static void sizes_may_not_be_refused(void **state)
+{
+    (void)state;
+    vt_op_report r;
+    const kernel_check_options o = { .op = VT_OP_GELU, .f32 = true, .f64 = true };
+    assert_int_equal(check_all(coward, o, &r), VT_CHECK_FAILED);
+    assert_false(r.pass);
+    assert_contains(test_error.text, "refuses N ");
+    assert_contains(test_error.text, "sizes may not be chosen");
+    vt_op_report_free(&r);
+    assert_int_equal(check_all(shy, o, &r), VT_CHECK_FAILED);
+    assert_contains(test_error.text, "refuses the backward pass of N ");
+    vt_op_report_free(&r);
+    assert_int_equal(check_all(bold, o, &r), VT_CHECK_FAILED);
+    assert_contains(test_error.text, "refused the backward pass of other sizes");
+    vt_op_report_free(&r);
+}
+
+static void what_a_kernel_has_not_is_said_and_counted(void **state)
+{
+    (void)state;
+    vt_op_report r;
+    const kernel_check_options a = { .op = VT_OP_ATTENTION, .f32 = true, .f64 = true };
+    const kernel_check_options g = { .op = VT_OP_GELU, .f64 = true };
+    assert_ok(check_all(causal_only, a, &r));
+    assert_true(r.pass && r.ncases == r.planned);
+    assert_true(r.ncases < (size_t)kernel_check_cases(VT_OP_ATTENTION, 42));
+    assert_contains(r.unchecked, "not checked: with a mask");
+    for (size_t i = 0; i < r.ncases; i++) {
+        assert_contains(r.cases[i].sizes, "causal");
+        assert_null(strstr(r.cases[i].sizes, "masked"));
+    }
+    vt_op_report_free(&r);
+    assert_ok(check_all(gelu_forward_only, g, &r));
+    assert_string_equal(r.unchecked, "no backward pass: gradients not checked");
+    assert_int_equal(2 * r.compared, r.of);             /* y, but not dx */
+    vt_op_report_free(&r);
+    assert_ok(check_all(plain, a, &r));
+    assert_string_equal(r.unchecked, "");
+    vt_op_report_free(&r);
+}
+
+/* One case alone has to prove something. */
+static void one_case_that_proves_nothing_does_not_pass(void **state)
+{
+    (void)state;
+    vt_op_report r;
+    kernel_check_options o = { .op = VT_OP_ATTENTION, .f32 = true, .f64 = true, .only = 6 };
+    assert_int_equal(check_all(plain, o, &r), VT_CHECK_FAILED);     /* every size is 1 */
+    assert_contains(test_error.text, "T is 1");
+    vt_op_report_free(&r);
+    o.only = 1;
+    assert_ok(check_all(plain, o, &r));
+    vt_op_report_free(&r);
+}
+
+/* Of scores of 1e8 float32 knows nothing: nothing at all is within the bound, too. */
+static int no_gradient(const vt_kernel_call *c, int fault)
+{
+    (void)fault;
+    return c->pass == VT_KERNEL_FORWARD ? correct(c) : 0;
+}
+
+static void a_bound_above_the_values_is_undecided(void **state)
+{
+    (void)state;
+    op_local local = { .run = no_gradient };
+    const op_kernel k = op_kernel_local(&local);
+    vt_op_case c;
+    assert_ok(kernel_check_one(&c, &k, &CAUSAL, PRECISION_F32, 1e4, 7, true, &test_error));
+    assert_int_not_equal(row(&c, "dq")->result, VT_ROW_PASS);
+    assert_int_not_equal(row(&c, "dk")->result, VT_ROW_PASS);
+    assert_int_equal(row(&c, "dv")->result, VT_ROW_FAIL);
+    assert_contains(row(&c, "dq")->note, "no resolution at this scale");
+    free(c.rows);
+    op_local_free(&local);
 }
 
 static void a_precision_that_is_not_there_is_noted_or_refused(void **state)
@@ -748,8 +923,14 @@ int main(void)
         cmocka_unit_test(a_gradient_that_is_assigned_is_told_from_a_wrong_one),
         cmocka_unit_test(an_input_that_is_written_is_named),
         cmocka_unit_test(a_backward_pass_of_another_forward_pass_is_told),
+        cmocka_unit_test(a_backward_pass_that_is_right_for_one_upstream_gradient_fails),
+        cmocka_unit_test(a_forward_pass_with_another_derivative_fails_by_itself),
         cmocka_unit_test(float32_has_no_digits_for_differences),
         cmocka_unit_test(a_pass_that_is_not_there_is_not_called_right),
+        cmocka_unit_test(sizes_may_not_be_refused),
+        cmocka_unit_test(what_a_kernel_has_not_is_said_and_counted),
+        cmocka_unit_test(one_case_that_proves_nothing_does_not_pass),
+        cmocka_unit_test(a_bound_above_the_values_is_undecided),
         cmocka_unit_test(a_precision_that_is_not_there_is_noted_or_refused),
         cmocka_unit_test(two_failing_cases_end_a_precision_and_one_can_be_repeated),
         cmocka_unit_test(a_case_in_which_nothing_is_compared_does_not_pass),

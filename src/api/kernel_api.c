@@ -173,7 +173,7 @@ vt_status vt_op_write(vt_op_written *out, const char *op, size_t number, uint64_
     if (number < 1 || number > out->of)
         return fail(err, VT_USAGE, "case %zu: expected 1 to %zu", number, out->of);
     (void)kernel_check_case(kind, (int)number, seed, &z, &scale, &p);
-    if ((s = op_case_draw(&c, &z, p, scale, seed, err))) return s;
+    if ((s = op_case_draw(&c, &z, p, scale, seed + number, err))) return s;
     op_judge_head(&head, &c);
     memcpy(out->sizes, head.sizes, sizeof out->sizes);
     s = case_file_op(&c, path, err);

@@ -87,6 +87,7 @@ vt_status check_op_json(const vt_op_report *r, const char *name, vt_error *err)
     js_field_uint(&w, "planned", r->planned);
     cli_field_measured(&w, "worst_budget_used", r->worst);
     js_field_string(&w, "note", r->note[0] ? r->note : NULL);
+    js_field_string(&w, "unchecked", r->unchecked[0] ? r->unchecked : NULL);
     js_key(&w, "cases");
     js_open_array(&w);
     for (size_t i = 0; i < r->ncases; i++) json_case(&w, &r->cases[i]);

@@ -179,6 +179,7 @@ vt_status check_op_text(const vt_op_report *r, const check_op_args *a, vt_error 
     printf("seed %llu; compared %zu of %zu in %zu of %zu cases, at most %s%s: %s%s%s\n",
            (unsigned long long)r->seed, r->compared, r->of, r->ncases, r->planned,
            share_text(share, r->worst), isfinite(r->worst) ? " of the bound" : "", r->pass ? p.green : p.red, r->pass ? "PASS" : "FAIL", p.off);
+    if (r->unchecked[0]) printf("%s\n", r->unchecked);
     return s ? s : cli_flush(err);
 }
 

@@ -54,7 +54,7 @@ static const option_row rows[] = {
 
     { OPTION_GROUP, "of the check itself", 0, NULL, 0, 0, NULL },
     { OPTION_FLAG, "--self-test", AT(op.self_test), NULL, 0, 0, "finds planted faults, and passes correct kernels" },
-    { OPTION_SIZE, "--cases", AT(op.cases), "N", 0, 1e9, "correct ones of --self-test" },
+    { OPTION_SIZE, "--cases", AT(op.cases), "N", 1, 1e9, "correct ones of --self-test" },
 };
 
 static check_args default_args(void)

@@ -333,17 +333,6 @@ static vt_status fill(op_case *c, void *context, vt_error *err)
 
 /* ---- what was computed -------------------------------------------------------- */
 
-/* A row that says that the file lacks it. */
-static vt_status row_lacking(vt_op_case *out, const char *name, vt_row_kind kind, vt_error *err)
-{
-    vt_status s;
-    vt_op_row *row = op_row(out, name, kind, &s, err);
-    if (!row) return s;
-    row->result = VT_ROW_UNDECIDED;
-    op_row_note(row, "not in the file");
-    return VT_OK;
-}
-
 static vt_status take_found(dump *d, vt_op_case *out, vt_error *err)
 {
     const graph *g = &d->c.g;
@@ -353,7 +342,8 @@ static vt_status take_found(dump *d, vt_op_case *out, vt_error *err)
         const graph_tensor *t = &g->tensor[g->out[i]];
         const tensor *in = find(d, t->name);
         if (in) s = read_reals(d, in, t, d->found.x + t->at, err);
-        else s = row_lacking(out, t->name, VT_ROW_OUTPUT, err);
+        else s = op_row_lacking(out, t->name, VT_ROW_OUTPUT, t->count,
+                                "not in the file", err);
         d->found.has_x[g->out[i]] = in != NULL;
     }
     for (int i = 0; i < g->nin && s == VT_OK; i++) {
@@ -362,36 +352,39 @@ static vt_status take_found(dump *d, vt_op_case *out, vt_error *err)
         gradient_name(name, t);
         const tensor *in = find(d, name);
         if (in) s = read_reals(d, in, t, d->found.dx + t->at, err);
-        else s = row_lacking(out, name, VT_ROW_GRADIENT, err);
+        else s = op_row_lacking(out, name, VT_ROW_GRADIENT, t->count,
+                                "not in the file", err);
         d->found.has_dx[g->in[i]] = in != NULL;
     }
     return s;
 }
 
-/* The least precise type of all that the operator names. */
-static precision precision_of(const dump *d, const int op)
+static void less_precise(precision *p, const tensor *t)
 {
-    precision p = PRECISION_F64;
-    (void)op;
-    for (size_t i = 0; i < d->file.count; i++) {
-        const tensor *t = &d->file.items[i];
-        if (t->dtype == ST_F32 && p == PRECISION_F64) p = PRECISION_F32;
-        if (t->dtype == ST_F16 && p != PRECISION_BF16) p = PRECISION_F16;
-        if (t->dtype == ST_BF16) p = PRECISION_BF16;
-    }
-    return p;
+    if (!t) return;
+    if (t->dtype == ST_F32 && *p == PRECISION_F64) *p = PRECISION_F32;
+    if (t->dtype == ST_F16 && *p != PRECISION_BF16) *p = PRECISION_F16;
+    if (t->dtype == ST_BF16) *p = PRECISION_BF16;
 }
 
-static vt_status row_degenerate(vt_op_case *out, const dump *d, vt_error *err)
+/* The least precise type of all that the operator names; what it does not know may be of
+ * any. */
+static vt_status precision_of(dump *d, precision *p, vt_error *err)
 {
-    char why[180];
-    vt_status s;
-    if (!op_case_degenerate(&d->c, why, sizeof why)) return VT_OK;
-    vt_op_row *row = op_row(out, "not degenerate", VT_ROW_VERDICT, &s, err);
-    if (!row) return s;
-    row->result = d->o->degenerate ? VT_ROW_UNDECIDED : VT_ROW_FAIL;
-    op_row_note(row, "%s", why);
-    return VT_OK;
+    graph g;
+    graph_sizes z = d->z;
+    char name[GRAPH_NAME + 1];
+    *p = PRECISION_F64;
+    vt_status s = graph_build(&g, &z, err);
+    for (int i = 0; s == VT_OK && i < g.nin + g.nout; i++) {
+        const graph_tensor *t = &g.tensor[i < g.nin ? g.in[i] : g.out[i - g.nin]];
+        if (t->role >= GRAPH_INTEGERS) continue;
+        gradient_name(name, t);
+        less_precise(p, find(d, t->name));
+        less_precise(p, find(d, name));
+    }
+    graph_free(&g);
+    return s;
 }
 
 /* Indices in the order of the file's axes. */
@@ -413,7 +406,7 @@ static vt_status judge(dump *d, vt_op_case *out, vt_error *err)
     vt_status s = take_found(d, out, err);
     if (s == VT_OK) s = op_judge_tensors(out, &d->c, &d->found, err);
     if (s == VT_OK) s = op_exact_zeros(out, &d->c, &d->found, err);
-    if (s == VT_OK) s = row_degenerate(out, d, err);
+    if (s == VT_OK) s = op_judge_degenerate(out, &d->c, d->o->degenerate, err);
     if (s == VT_OK) s = op_judge_definitions(out, &d->c, false, err);
     if (s) return s;
     op_judge_end(out);
@@ -450,7 +443,8 @@ vt_status dump_check(vt_op_case *out, const dump_options *o, char *note, size_t 
     d.used = calloc(d.file.count + 1, sizeof *d.used);
     if (!d.used) s = fail_memory(err, d.file.count, "the names of a dump");
     if (s == VT_OK) s = take_sizes(&d, err);
-    const precision p = o->has_precision ? o->p : precision_of(&d, o->op);
+    precision p = o->p;
+    if (s == VT_OK && !o->has_precision) s = precision_of(&d, &p, err);
     op_case c = { .ints = NULL };
     if (s == VT_OK) s = op_case_given(&c, &d.z, p, fill, &d, err);
     d.c = c;

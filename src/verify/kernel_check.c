@@ -1,9 +1,11 @@
 /* kernel_check.c -- see kernel_check.h. */
 #include "verify/kernel_check.h"
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "verify/faults.h"
 #include "verify/op_diagnose.h"
 #include "verify/op_exact.h"
 #include "verify/op_judge.h"
@@ -56,11 +58,6 @@ bool kernel_check_case(int op, int number, uint64_t seed, graph_sizes *z, double
 
 /* ---- one case ---------------------------------------------------------------- */
 
-static bool ended_well(const kernel_outcome *o)
-{
-    return o->end == KERNEL_OK || o->end == KERNEL_OVERWROTE;
-}
-
 static const char *pass_name(int pass)
 {
     return pass == VT_KERNEL_FORWARD ? "forward" : "backward";
@@ -102,15 +99,27 @@ static void mark_found(op_found *f, const op_case *c, int passes)
                                 c->g.tensor[c->g.in[i]].role == GRAPH_INPUT;
 }
 
-/* A pass that the kernel has not: nothing to compare, which the report says. */
-static vt_status row_lacking(vt_op_case *out, const char *name, vt_error *err)
+static const char LACKING[] = "the kernel does not have it: it returned VT_KERNEL_UNSUPPORTED";
+static const char *const pass_rows[] = { "forward pass", "backward pass" };
+
+/* A pass that the kernel has not: what it would have computed counts as not compared. */
+static vt_status rows_lacking(vt_op_case *out, const op_case *c, int passes, vt_error *err)
 {
-    vt_status s;
-    vt_op_row *row = op_row(out, name, VT_ROW_VERDICT, &s, err);
-    if (!row) return s;
-    row->result = VT_ROW_UNDECIDED;
-    op_row_note(row, "the kernel does not have it: it returned VT_KERNEL_UNSUPPORTED");
-    return VT_OK;
+    vt_status s = VT_OK;
+    char name[GRAPH_NAME + 1];
+    for (int pass = 0; pass < 2; pass++) {
+        const bool backward = pass == 1;
+        if (passes & (backward ? VT_KERNEL_BACKWARD : VT_KERNEL_FORWARD)) continue;
+        s = op_row_lacking(out, pass_rows[pass], VT_ROW_VERDICT, 0, LACKING, err);
+        for (int i = 0; s == VT_OK && i < (backward ? c->g.nin : c->g.nout); i++) {
+            const graph_tensor *t = &c->g.tensor[backward ? c->g.in[i] : c->g.out[i]];
+            if (t->role >= GRAPH_INTEGERS) continue;
+            snprintf(name, sizeof name, "%s%s", backward ? "d" : "", t->name);
+            s = op_row_lacking(out, name, backward ? VT_ROW_GRADIENT : VT_ROW_OUTPUT, t->count,
+                               "not computed", err);
+        }
+    }
+    return s;
 }
 
 /* Both passes, and what needs more of them. */
@@ -128,19 +137,18 @@ static vt_status run_case(vt_op_case *out, op_call *call, const op_kernel *k, op
         op_call_outputs(call);
     } else {
         note_end(out, &forward, VT_KERNEL_FORWARD);
-        if (!ended_well(&forward)) return VT_OK;
+        if (!kernel_ended_well(&forward)) return VT_OK;
     }
     s = op_call_backward(call, k, &v, f->dx, &ended, err);
     if (s) return s;
     if (ended.end == KERNEL_UNSUPPORTED) call->passes &= ~VT_KERNEL_BACKWARD;
     else {
         note_end(out, &ended, VT_KERNEL_BACKWARD);
-        if (!ended_well(&ended)) return VT_OK;
+        if (!kernel_ended_well(&ended)) return VT_OK;
     }
     out->supported = call->passes != 0;
     if (!out->supported) return VT_OK;
-    if (!(call->passes & VT_KERNEL_FORWARD)) s = row_lacking(out, "forward pass", err);
-    if (!(call->passes & VT_KERNEL_BACKWARD)) s = row_lacking(out, "backward pass", err);
+    s = rows_lacking(out, c, call->passes, err);
     if (s) return s;
     mark_found(f, c, call->passes);
     s = op_judge_tensors(out, c, f, err);
@@ -148,13 +156,14 @@ static vt_status run_case(vt_op_case *out, op_call *call, const op_kernel *k, op
     if (s) return s;
     note_unwritten(out, c, &forward);
     s = op_exact_judge(out, call, k, f, &ended, err);
-    if (s == VT_OK && ended_well(&ended)) s = op_verdict_judge(out, call, k, f, &ended, err);
+    if (s == VT_OK && kernel_ended_well(&ended)) s = op_verdict_judge(out, call, k, f, &ended, err);
     if (s == VT_OK) note_end(out, &ended, call->r.call.pass);
     return s;
 }
 
-vt_status kernel_check_one(vt_op_case *out, const op_kernel *k, const graph_sizes *z, precision p,
-                           double scale, uint64_t seed, bool quick, vt_error *err)
+/* `alone`: it is all that is asked for, so it has to prove something. */
+static vt_status one_case(vt_op_case *out, const op_kernel *k, const graph_sizes *z, precision p,
+                          double scale, uint64_t seed, bool quick, bool alone, vt_error *err)
 {
     op_case c;
     op_call call = { .c = NULL };
@@ -167,12 +176,19 @@ vt_status kernel_check_one(vt_op_case *out, const op_kernel *k, const graph_size
     if (s == VT_OK) s = op_found_new(&f, &c, err);
     if (s == VT_OK) s = run_case(out, &call, k, &f, err);
     if (s == VT_OK && out->supported) s = op_judge_definitions(out, &c, quick, err);
+    if (s == VT_OK && out->supported && alone) s = op_judge_degenerate(out, &c, false, err);
     op_judge_end(out);
     if (s == VT_OK && out->supported && !out->pass) s = op_diagnose(out, &c, f.has_x ? &f : NULL, err);
     op_found_free(&f);
     op_call_free(&call);
     op_case_free(&c);
     return s;
+}
+
+vt_status kernel_check_one(vt_op_case *out, const op_kernel *k, const graph_sizes *z, precision p,
+                           double scale, uint64_t seed, bool quick, vt_error *err)
+{
+    return one_case(out, k, z, p, scale, seed, quick, false, err);
 }
 
 /* ---- all cases ---------------------------------------------------------------- */
@@ -211,11 +227,83 @@ vt_status kernel_check_say(const vt_op_case *c, const char *name, const char *op
     return fail(err, VT_CHECK_FAILED, "%s: %s: %s", where, row->name, row->note);
 }
 
+/* ---- what a kernel has ---------------------------------------------------------- */
+
+/* A kernel may be without a precision, a pass, or without what a kind of call asks for: a
+ * causal one, one with a mask, one with a temperature.  It may not choose sizes: those at
+ * which it is wrong would be the ones that it refuses.  So the first case of a kind says
+ * what it has. */
+enum { CAUSAL = 1, MASKED = 2, WARM = 4, KINDS = 8 };
+
+static int kind_of(const graph_sizes *z)
+{
+    const bool attends = z->op == VT_OP_ATTENTION || z->op == VT_OP_PROJECTED;
+    const bool loss = z->op == VT_OP_CROSSENTROPY || z->op == VT_OP_LAB;
+    return (attends && z->causal ? CAUSAL : 0) + (attends && z->masked ? MASKED : 0) +
+           (loss && (z->temperature < 1 || z->temperature > 1) ? WARM : 0);
+}
+
+static const char *kind_name(int op, int kind)
+{
+    if (op == VT_OP_CROSSENTROPY || op == VT_OP_LAB)
+        return kind == WARM ? "temperatures other than 1" : "temperature 1";
+    return kind == CAUSAL + MASKED ? "causal with a mask" : kind == CAUSAL ? "causal"
+         : kind == MASKED ? "with a mask" : "neither causal nor with a mask";
+}
+
 typedef struct tally {
-    int  failures[2];           /* by precision */
-    bool lacks[2];
-    int  first_failing;         /* index of a case; -1: none */
+    int    failures[2];         /* by precision */
+    bool   has[2], refused[2][KINDS], known[2][KINDS];
+    int    lacks[2];            /* passes that the first case lacked */
+    size_t skipped;
+    int    first_failing;       /* index of a case; -1: none */
 } tally;
+
+static int lacking(const vt_op_case *c)
+{
+    int passes = c->supported ? 0 : VT_KERNEL_FORWARD | VT_KERNEL_BACKWARD;
+    for (size_t i = 0; i < c->nrows; i++)
+        for (int pass = 0; pass < 2; pass++)
+            if (strcmp(c->rows[i].name, pass_rows[pass]) == 0)
+                passes |= pass ? VT_KERNEL_BACKWARD : VT_KERNEL_FORWARD;
+    return passes;
+}
+
+/* Passes that this case has and an earlier one has not, or the other way round. */
+static void refuse_sizes(vt_op_case *c, int lost)
+{
+    const char *what = lost == VT_KERNEL_FORWARD ? "the forward pass of "
+                     : lost == VT_KERNEL_BACKWARD ? "the backward pass of " : "";
+    c->pass = false;
+    if (lacking(c) & lost)
+        snprintf(c->finding, sizeof c->finding, "refuses %s%s (VT_KERNEL_UNSUPPORTED), but not of "
+                 "others: sizes may not be chosen", what, c->sizes);
+    else
+        snprintf(c->finding, sizeof c->finding, "refused %sother sizes (VT_KERNEL_UNSUPPORTED), but "
+                 "not of these: sizes may not be chosen", what);
+    c->supported = true;
+    snprintf(c->diagnosis.kind, sizeof c->diagnosis.kind, "%s", fault_kind_name(FAULT_UNKNOWN));
+    snprintf(c->diagnosis.sentence, sizeof c->diagnosis.sentence, "%.230s", c->finding);
+    snprintf(c->diagnosis.hint, sizeof c->diagnosis.hint, "decide by op, dtype, pass, causal, "
+             "mask and temperature alone what is unsupported");
+}
+
+/* Whether the case counts; false: the kernel has not what it asks for. */
+static bool take_case(vt_op_case *c, tally *t, precision p, int kind)
+{
+    const int lacks = lacking(c);
+    const bool first = !t->known[p][kind];
+    t->known[p][kind] = true;
+    if (!c->supported && first) {
+        t->refused[p][kind] = true;
+        t->skipped++;
+        return false;
+    }
+    if (!t->has[p]) t->lacks[p] = lacks;
+    t->has[p] = true;
+    if (lacks != t->lacks[p]) refuse_sizes(c, lacks ^ t->lacks[p]);
+    return true;
+}
 
 static vt_status run_number(vt_op_report *r, const op_kernel *k, const kernel_check_options *o,
                             int number, tally *t, vt_error *err)
@@ -225,15 +313,19 @@ static vt_status run_number(vt_op_report *r, const op_kernel *k, const kernel_ch
     precision p;
     vt_status s = VT_OK;
     if (!kernel_check_case(o->op, number, o->seed, &z, &scale, &p)) return VT_OK;
-    if (!(p == PRECISION_F64 ? o->f64 : o->f32) || t->lacks[p]) return VT_OK;
+    if (!(p == PRECISION_F64 ? o->f64 : o->f32)) return VT_OK;
+    const int kind = kind_of(&z);
+    if (t->refused[p][kind]) {
+        t->skipped++;
+        return VT_OK;
+    }
     if (!o->all && t->failures[p] >= (o->first ? 1 : MOST_FAILURES)) return VT_OK;
     vt_op_case *c = new_case(r, err, &s);
     if (!c) return s;
-    s = kernel_check_one(c, k, &z, p, scale, o->seed + (uint64_t)number, o->quick, err);
+    s = one_case(c, k, &z, p, scale, o->seed + (uint64_t)number, o->quick, o->only != 0, err);
     c->number = number;
     if (s) return s;
-    if (!c->supported) {
-        t->lacks[p] = true;
+    if (!take_case(c, t, p, kind)) {
         drop_case(r);
         return VT_OK;
     }
@@ -247,23 +339,51 @@ static vt_status run_number(vt_op_report *r, const op_kernel *k, const kernel_ch
     return VT_OK;
 }
 
+VT_PRINTF(2, 3)
+static void unchecked(vt_op_report *r, const char *format, ...)
+{
+    char text[160];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    const size_t used = strlen(r->unchecked);
+    if (strstr(r->unchecked, text)) return;
+    snprintf(r->unchecked + used, sizeof r->unchecked - used, "%s%s", used ? "; " : "", text);
+}
+
+/* What a pass would not mean. */
+static void say_unchecked(vt_op_report *r, const kernel_check_options *o, const tally *t)
+{
+    for (int p = 0; p < 2; p++) {
+        if (!t->has[p]) continue;
+        if (t->lacks[p] & VT_KERNEL_FORWARD) unchecked(r, "no forward pass: outputs not checked");
+        if (t->lacks[p] & VT_KERNEL_BACKWARD) unchecked(r, "no backward pass: gradients not checked");
+        for (int kind = 0; kind < KINDS; kind++)
+            if (t->refused[p][kind]) unchecked(r, "not checked: %s", kind_name(o->op, kind));
+    }
+}
+
 static vt_status conclude(vt_op_report *r, const kernel_check_options *o, const tally *t,
                           vt_error *err)
 {
     const char *op = graph_op_name(o->op);
     const bool wanted[2] = { o->f64, o->f32 };
+    r->planned -= t->skipped;
     for (int p = 0; p < 2; p++) {
-        if (!wanted[p] || !t->lacks[p]) continue;
-        if (!o->only) r->planned -= (size_t)kernel_check_cases(o->op, o->seed) / PRECISIONS;
+        if (!wanted[p] || t->has[p] || (o->only && t->skipped == 0)) continue;
         snprintf(r->note, sizeof r->note, "the kernel does not have %s in %s", op,
                  precision_name(p == 0 ? PRECISION_F64 : PRECISION_F32));
         if (o->must) return fail(err, VT_BAD_INPUT, "%s: %s", o->name, r->note);
     }
+    say_unchecked(r, o, t);
     if (r->ncases == 0)
         return fail(err, VT_BAD_INPUT, "%s: the kernel does not have %s: it returned "
                     "VT_KERNEL_UNSUPPORTED", o->name, op);
     if (t->first_failing >= 0)
         return kernel_check_say(&r->cases[t->first_failing], o->name, op, err);
+    if (r->ncases != r->planned)
+        return fail(err, VT_CHECK_FAILED, "%s: %zu of %zu cases ran", o->name, r->ncases, r->planned);
     r->pass = true;
     return VT_OK;
 }

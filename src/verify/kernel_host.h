@@ -111,6 +111,9 @@ typedef struct kernel_outcome {
     size_t     said_bytes;  /* all of it */
 } kernel_outcome;
 
+/* Whether it returned 0: what it computed is there. */
+bool kernel_ended_well(const kernel_outcome *o);
+
 /* Runs one pass.  VT_OK: the outcome says how it ended; the caller's tensors are
  * written where it is OK or OVERWROTE, and else untouched.  A child that ended is
  * replaced by the next call.  Other statuses: the host itself could not. */

@@ -6,6 +6,11 @@
 #include <sys/wait.h>
 #include "verify/kernel_child.h"
 
+bool kernel_ended_well(const kernel_outcome *o)
+{
+    return o->end == KERNEL_OK || o->end == KERNEL_OVERWROTE;
+}
+
 void outcome_set(kernel_outcome *out, kernel_end end, int code, const char *text)
 {
     out->end = end;

@@ -141,13 +141,18 @@ int op_case_mask(const op_case *c, size_t cell)
     return c->ints[c->g.tensor[mask].at + cell];
 }
 
-/* Outputs, stages and gradients by the definitions. */
-static void compute(op_case *c)
+static void take_upstream(op_case *c)
 {
     for (int i = 0; i < c->g.ntensors; i++) {
         const graph_tensor *t = &c->g.tensor[i];
         if (t->upstream) memcpy(c->dx + t->at, c->dout + t->at, t->count * sizeof *c->dx);
     }
+}
+
+/* Outputs, stages and gradients by the definitions. */
+static void compute(op_case *c)
+{
+    take_upstream(c);
     graph_forward_f64(&c->g, c->x, c->ints, 0);
     graph_backward_f64(&c->g, c->dx, c->x, c->ints);
 }
@@ -162,6 +167,34 @@ static vt_status bound(op_case *c, vt_error *err)
     bounds_backward(&c->g, c->dx, c->x, c->ints, c->start, u, tiny, c->ex, c->edx);
     for (size_t i = 0; i < c->g.reals; i++) c->ex[i] *= both, c->edx[i] *= both;
     return bounds_measured(c, err);
+}
+
+vt_status op_case_again(op_case *out, const op_case *c, const double *dout, vt_error *err)
+{
+    const size_t n = c->g.reals;
+    *out = *c;
+    out->dout = out->dx = out->ex = out->edx = NULL;
+    double **const block[] = { &out->dout, &out->dx, &out->ex, &out->edx };
+    vt_status s = VT_OK;
+    for (size_t i = 0; s == VT_OK && i < sizeof block / sizeof *block; i++)
+        s = reals(block[i], n, err);
+    if (s == VT_OK) {
+        memcpy(out->dout, dout, n * sizeof *dout);
+        take_upstream(out);
+        graph_backward_f64(&out->g, out->dx, out->x, out->ints);
+        s = bound(out, err);
+    }
+    if (s) op_case_again_free(out);
+    return s;
+}
+
+void op_case_again_free(op_case *out)
+{
+    free(out->dout);
+    free(out->dx);
+    free(out->ex);
+    free(out->edx);
+    *out = (op_case){ .ints = NULL };
 }
 
 vt_status op_case_given(op_case *c, const graph_sizes *z, precision p,

@@ -49,6 +49,13 @@ VT_MUST_CHECK vt_status op_case_given(op_case *c, const graph_sizes *z, precisio
                                       void *context, vt_error *err);
 void op_case_free(op_case *c);      /* also of a zeroed one */
 
+/* The same case with another upstream gradient (a block of the graph's layout, copied):
+ * gradients and bounds for it; inputs, integers, outputs and `start` are c's, which has to
+ * outlive it. */
+VT_MUST_CHECK vt_status op_case_again(op_case *out, const op_case *c, const double *dout,
+                                      vt_error *err);
+void op_case_again_free(op_case *out);      /* also of a zeroed one */
+
 /* The sizes at which a check puts an operator to the test, i from 0; false behind the
  * last.  All distinct first; then single rows and positions, all ones, more keys than
  * queries, masks, sizes around 16, a larger one; then some drawn from `seed`. */

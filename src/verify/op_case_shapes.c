@@ -156,9 +156,12 @@ static void single_tokens(const op_case *c, reasons *r)
 bool op_case_degenerate(const op_case *c, char *why, size_t size)
 {
     reasons r = { .text = why, .size = size };
+    bool single = true;
+    for (int i = 0; i < c->g.ntensors; i++) single = single && c->g.tensor[i].count == 1;
     if (size) *why = 0;
     equal_sizes(c, &r);
     if (c->z.T == 1) reason(&r, "T is 1");
+    if (single) reason(&r, "every size is 1");
     plain_parameters(c, &r);
     plain_gradients(c, &r);
     single_tokens(c, &r);

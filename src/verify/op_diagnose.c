@@ -55,6 +55,8 @@ static void say_exact(vt_op_case *out)
         { "the future", FAULT_MASK_LEAK, "sum over the queries that see a key, and no others" },
         { "exact zeros", FAULT_MASKED_ROW, "a sum over nothing is 0: do not divide, do not add" },
         { "backward adds", FAULT_OVERWRITTEN, "add to what the gradient's buffer holds: +=" },
+        { "other upstream", FAULT_UNKNOWN, "is the backward pass linear in what comes from above, "
+          "and does nothing stay from an earlier call?" },
         { "own forward", FAULT_UNKNOWN, "does the backward pass read what the forward pass saved?" },
         { "adjoint", FAULT_UNKNOWN, "does the backward pass read what the forward pass saved?" },
     };

@@ -6,11 +6,6 @@
 #include <string.h>
 #include "verify/op_judge.h"
 
-static bool ended_well(const kernel_outcome *o)
-{
-    return o->end == KERNEL_OK || o->end == KERNEL_OVERWROTE;
-}
-
 /* ---- who sees what ---------------------------------------------------------- */
 
 static size_t stride_behind(const graph_tensor *t, int axis)
@@ -187,13 +182,13 @@ static vt_status both_again(op_call *call, const op_kernel *k, op_found *scratch
     if (k->fresh) k->fresh(k->context);
     if (call->passes & VT_KERNEL_FORWARD) {
         s = op_call_forward(call, k, &v, scratch->x, ended, err);
-        if (s || !ended_well(ended)) return s;
+        if (s || !kernel_ended_well(ended)) return s;
         if (op_call_same(call, VT_KERNEL_FORWARD, kept[0])) *same |= VT_KERNEL_FORWARD;
     }
     if (call->passes & VT_KERNEL_BACKWARD) {
         if (apart && k->fresh) k->fresh(k->context);
         s = op_call_backward(call, k, &v, scratch->dx, ended, err);
-        if (s || !ended_well(ended)) return s;
+        if (s || !kernel_ended_well(ended)) return s;
         if (op_call_same(call, VT_KERNEL_BACKWARD, kept[1])) *same |= VT_KERNEL_BACKWARD;
     }
     return VT_OK;
@@ -211,12 +206,12 @@ static vt_status again(vt_op_case *out, op_call *call, const op_kernel *k, op_fo
     if (s == VT_OK) s = op_call_keep(call, VT_KERNEL_BACKWARD, &kept[1], err);
     if (s == VT_OK) s = both_again(call, k, scratch, true, kept, &same, ended, err);
     if (s) goto done;
-    const bool ends = ended_well(ended);
+    const bool ends = kernel_ended_well(ended);
     if ((!ends && ended->end != KERNEL_TIMED_OUT && call->r.call.pass == VT_KERNEL_BACKWARD) ||
         (ends && same != call->passes)) {           /* or is it that they ran apart? */
         kernel_outcome other = { .end = KERNEL_OK };
         s = both_again(call, k, scratch, false, kept, &together, &other, err);
-        if (s || !ended_well(&other)) goto done;
+        if (s || !kernel_ended_well(&other)) goto done;
         if (!ends && together == call->passes)
             snprintf(out->finding, sizeof out->finding, elsewhere, ended->text);
     }
@@ -309,7 +304,7 @@ static vt_status changed_outside(vt_op_case *out, op_call *call, const op_kernel
     v.x = x;
     v.ints = ints;
     s = op_call_forward(call, k, &v, scratch->x, ended, err);
-    if (s || !ended_well(ended)) goto done;
+    if (s || !kernel_ended_well(ended)) goto done;
     vt_op_row *row = op_row(out, poison ? "hidden NaN" : "causality", VT_ROW_EXACT, &s, err);
     if (!row) goto done;
     for (int i = 0; i < c->g.nout; i++) {
@@ -348,9 +343,9 @@ static vt_status unseen(vt_op_case *out, op_call *call, const op_kernel *k, cons
     v.x = x;
     vt_op_row *row = NULL;
     vt_status s = op_call_forward(call, k, &v, scratch->x, ended, err);
-    if (s == VT_OK && ended_well(ended) && call->passes & VT_KERNEL_BACKWARD)
+    if (s == VT_OK && kernel_ended_well(ended) && call->passes & VT_KERNEL_BACKWARD)
         s = op_call_backward(call, k, &v, scratch->dx, ended, err);
-    if (s == VT_OK && ended_well(ended)) row = op_row(out, "unseen NaN", VT_ROW_EXACT, &s, err);
+    if (s == VT_OK && kernel_ended_well(ended)) row = op_row(out, "unseen NaN", VT_ROW_EXACT, &s, err);
     if (row) {
         
         compare(row, &all, &c->g.tensor[c->g.out[0]], f->x, scratch->x, true);
@@ -387,10 +382,10 @@ static vt_status future(vt_op_case *out, op_call *call, const op_kernel *k, op_f
     }
     v.dout = dout;
     vt_status s = op_call_forward(call, k, &v, scratch->x, ended, err);
-    if (s == VT_OK && ended_well(ended))
+    if (s == VT_OK && kernel_ended_well(ended))
         s = op_call_backward(call, k, &v, scratch->dx, ended, err);
     free(dout);
-    if (s || !ended_well(ended)) return s;
+    if (s || !kernel_ended_well(ended)) return s;
     vt_op_row *row = op_row(out, "the future", VT_ROW_EXACT, &s, err);
     if (!row) return s;
     for (int i = 0; i < c->g.nin; i++) {
@@ -415,13 +410,13 @@ vt_status op_exact_judge(vt_op_case *out, op_call *call, const op_kernel *k, con
     if (s) return s;
     s = op_exact_zeros(out, c, f, err);
     if (s == VT_OK) s = again(out, call, k, &scratch, ended, err);
-    if (s || !ended_well(ended) || !prefix_of(c, &p)) goto done;
+    if (s || !kernel_ended_well(ended) || !prefix_of(c, &p)) goto done;
     if (!(call->passes & VT_KERNEL_FORWARD)) goto done;
     s = changed_outside(out, call, k, f, &scratch, &p, false, ended, err);
-    if (s == VT_OK && ended_well(ended) && c->z.op == VT_OP_ATTENTION)
+    if (s == VT_OK && kernel_ended_well(ended) && c->z.op == VT_OP_ATTENTION)
         s = changed_outside(out, call, k, f, &scratch, &p, true, ended, err);
-    if (s == VT_OK && ended_well(ended)) s = unseen(out, call, k, f, &scratch, ended, err);
-    if (s || !ended_well(ended) || !(call->passes & VT_KERNEL_BACKWARD)) goto done;
+    if (s == VT_OK && kernel_ended_well(ended)) s = unseen(out, call, k, f, &scratch, ended, err);
+    if (s || !kernel_ended_well(ended) || !(call->passes & VT_KERNEL_BACKWARD)) goto done;
     if (c->z.op == VT_OP_LAB) goto done;            /* its loss is a mean over all positions */
     s = future(out, call, k, &scratch, &p, ended, err);
 done:

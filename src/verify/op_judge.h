@@ -23,6 +23,13 @@ vt_op_row *op_row(vt_op_case *out, const char *name, vt_row_kind kind, vt_status
                   vt_error *err);
 VT_PRINTF(2, 3) void op_row_note(vt_op_row *row, const char *format, ...);
 
+/* A row of what is not there: undecided, and why; of so many elements. */
+VT_MUST_CHECK vt_status op_row_lacking(vt_op_case *out, const char *name, vt_row_kind kind,
+                                       size_t of, const char *why, vt_error *err);
+/* Row "not degenerate", where the case is; a failure unless that is allowed. */
+VT_MUST_CHECK vt_status op_judge_degenerate(vt_op_case *out, const op_case *c, bool allowed,
+                                            vt_error *err);
+
 /* The share of its bound that an error is; Inf where `found` is NaN or Inf. */
 double op_share(double expected, double found, double bound);
 
@@ -39,6 +46,9 @@ VT_MUST_CHECK vt_status op_judge_tensors(vt_op_case *out, const op_case *c, cons
 /* Rows "definitions", and "backward adds": what kernels that overwrite a gradient fail. */
 VT_MUST_CHECK vt_status op_judge_definitions(vt_op_case *out, const op_case *c, bool quick,
                                              vt_error *err);
+/* Row "other upstream": gradients alone, of op_case_again(). */
+VT_MUST_CHECK vt_status op_judge_again(vt_op_case *out, const op_case *c, const double *dx,
+                                       vt_error *err);
 VT_MUST_CHECK vt_status op_judge_adds(vt_op_case *out, const op_case *c, const op_found *f,
                                       vt_error *err);
 

@@ -166,7 +166,7 @@ static vt_status sum_up(vt_self_report *r, const task *tasks, size_t n, vt_error
         if (!t->alarm[0]) continue;
         if (!r->alarms++) memcpy(r->alarm, t->alarm, sizeof r->alarm);
     }
-    r->pass = r->found == r->faults && r->alarms == 0 && SHARE * r->right >= RIGHT * r->faults;
+    r->pass = r->faults > 0 && r->correct > 0 && r->found == r->faults && r->alarms == 0 && SHARE * r->right >= RIGHT * r->faults;
     if (r->pass) return VT_OK;
     return fail(err, VT_CHECK_FAILED, "self-test: found %zu of %zu faults, named %zu rightly, %zu "
                 "false alarms in %zu correct cases%s%s", r->found, r->faults, r->right, r->alarms,
