@@ -153,8 +153,13 @@ static void set_limits(const child_setup *s)
     setrlimit(RLIMIT_AS, &memory);
 }
 
-/* Heap and stack hold bytes that are large numbers as floats, others in every child. */
-static unsigned char filler(const child_setup *s) { return s->generation % 2 ? 0x7F : 0xFE; }
+/* Heap and stack hold bytes that are large numbers as floats, others in each of three
+ * children one behind the other: two passes may run in two of them. */
+static unsigned char filler(const child_setup *s)
+{
+    static const unsigned char bytes[] = { 0x7F, 0xFE, 0x7E };
+    return bytes[s->generation % 3];
+}
 
 static void fill_below(unsigned char byte)
 {
