@@ -481,6 +481,7 @@ typedef struct vt_kernel_options {
     const char *compiler;           /* of a .c file; NULL: "cc" */
     const char *include;            /* the folder of vitrine_kernel.h; NULL: the
                                        compiler finds it */
+    const char *temporary;          /* where a .c is compiled; NULL: /tmp; nothing stays */
 } vt_kernel_options;
 
 /* Seed 42, 10 seconds, the rest 0 or NULL. */
@@ -491,7 +492,8 @@ void vt_kernel_defaults(vt_kernel_options *o);
  * What a correct kernel of its precision could show is no failure: each element has a
  * bound from the analysis of rounding.  VT_CHECK_FAILED: the line names the first
  * finding; the report is filled.  VT_BAD_INPUT: the file is no kernel, or it has not
- * this operator; VT_IO: it cannot be read. */
+ * this operator; VT_IO: it cannot be read.  The kernel runs with the caller's rights: this
+ * finds mistakes, and is no defence against a kernel that is made to cheat. */
 VT_MUST_CHECK vt_status vt_check_kernel(const vt_kernel_options *o, vt_check_progress *progress,
                                         void *context, vt_op_report *report, vt_error *err);
 
@@ -711,6 +713,7 @@ typedef struct vt_grade_options {
     uint64_t    seed;           /* of the numbers, and of the last cases' sizes */
     double      seconds;        /* of one call; 0: 5 */
     const char *compiler;       /* of a .c: a command and its words; NULL: "cc" */
+    const char *temporary;      /* where it is compiled; NULL: /tmp; nothing stays */
 } vt_grade_options;
 
 /* How far it is. */

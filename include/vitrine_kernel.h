@@ -34,6 +34,10 @@
  * Sizes are those of the table; others are 0.  The check calls a kernel with many sizes,
  * all of them at least 1, a size of 1 and T = 1 included, from several processes; a call
  * must give the same bits for the same input.
+ *
+ * A kernel runs with your rights, in a process of its own.  The check finds mistakes; it
+ * is no defence against a kernel that is made to cheat (to read what is expected of it out
+ * of the memory of the check, say), nor against one that does harm.
  */
 #ifndef VITRINE_KERNEL_H
 #define VITRINE_KERNEL_H

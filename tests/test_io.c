@@ -461,6 +461,30 @@ static void folders_are_made_with_their_parents(void **state)
     free(joined);
 }
 
+static void a_folder_goes_with_all_that_is_in_it(void **state)
+{
+    (void)state;
+    char *top = at("gone"), *deep = at("gone/a/b"), *file = at("gone/a/b/f"), *link = at("gone/a/l");
+    char *kept = at("kept"), *inside = at("kept/file"), *other = at("link");
+    assert_ok(io_mkdir(deep, &test_error));
+    assert_ok(io_mkdir(kept, &test_error));
+    assert_ok(io_replace(file, "x", 1, &test_error));
+    assert_ok(io_replace(inside, "x", 1, &test_error));
+    assert_int_equal(symlink(kept, link), 0);
+    assert_int_equal(symlink(kept, other), 0);
+    io_remove_folder(other);                    /* a link is no folder */
+    io_remove_folder(top);
+    assert_int_equal(access(top, F_OK), -1);
+    assert_int_equal(access(other, F_OK), 0);
+    assert_int_equal(access(inside, F_OK), 0);
+    io_remove_folder(top);
+    unlink(other);
+    io_remove_folder(kept);
+    assert_int_equal(access(kept, F_OK), -1);
+    char *const all[] = { top, deep, file, link, kept, inside, other };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -476,6 +500,7 @@ int main(void)
         cmocka_unit_test(the_disk_has_it_before_the_name),
         cmocka_unit_test(a_reader_sees_one_or_the_other),
         cmocka_unit_test(folders_are_made_with_their_parents),
+        cmocka_unit_test(a_folder_goes_with_all_that_is_in_it),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

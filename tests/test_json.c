@@ -411,6 +411,20 @@ static void a_file_is_read_within_its_limit(void **state)
     assert_contains(test_error.text, "missing.json");
 }
 
+/* A terminal obeys none of it, and a reader gets the same text. */
+static void what_a_terminal_obeys_is_escaped(void **state)
+{
+    (void)state;
+    bytes out = { 0 };
+    js_writer w;
+    js_begin(&w, &out, JS_LINE);
+    js_string(&w, "\x1B[1m \x7F \xC2\x9B \xE2\x80\xAE \xE2\x81\xA6 \xC3\xA9");
+    assert_ok(js_end(&w, &test_error));
+    assert_string_equal((const char *)out.data,
+                        "\"\\u001b[1m \\u007f \\u009b \\u202e \\u2066 \xC3\xA9\"");
+    bytes_free(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -418,6 +432,7 @@ int main(void)
         cmocka_unit_test(floats_are_written_short),
         cmocka_unit_test(layouts_are_exact),
         cmocka_unit_test(any_bytes_give_valid_json),
+        cmocka_unit_test(what_a_terminal_obeys_is_escaped),
         cmocka_unit_test(the_locale_changes_no_byte),
         cmocka_unit_test(what_is_not_json_is_refused),
         cmocka_unit_test(a_missing_or_wrong_field_is_named),

@@ -53,7 +53,8 @@ static void hostile_text_is_read_back(void **state)
     static const char script[] =
         "import sys, xml.etree.ElementTree as tree\n"
         "raw = open(sys.argv[2], 'rb').read().split(b'\\0')[:-1]\n"
-        "bad = {*range(32)} - {9, 10, 13} | {0xFFFE, 0xFFFF}\n"
+        "bad = {*range(32)} - {9, 10, 13} | {0xFFFE, 0xFFFF} | {*range(0x7F, 0xA0)}\n"
+        "bad |= {*range(0x2028, 0x202F)} | {*range(0x2066, 0x206A)}\n"
         "want = [''.join('\\ufffd' if ord(c) in bad else c for c in t.decode('utf-8', 'replace'))\n"
         "        for t in raw]\n"
         "cases = tree.parse(sys.argv[1]).getroot().findall('testsuite/testcase')\n"
@@ -62,7 +63,8 @@ static void hostile_text_is_read_back(void **state)
         "print(len(cases))\n";
     static const char *const edges[] = { "", "<![CDATA[", "]]>", "&amp;", "<!--", "'", "\r\n",
         "\xEF\xBF\xBE", "\xEF\xBF\xBF", "\xF4\x8F\xBF\xBF", "\xC3", "\xE2\x82", "\xED\xA0\x80",
-        "\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x8A", "\x7F" };
+        "\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x8A", "\x7F", "\xC2\x9B[31m", "\xE2\x80\xAE", "\xE2\x81\xA9",
+        "\xE2\x80\xA7\xE2\x80\xAF\xE2\x81\xA5\xE2\x81\xAA\xC2\xA0" };
     enum { EDGES = sizeof edges / sizeof *edges };
     bytes out = { 0 }, raw = { 0 };
     junit w;

@@ -27,6 +27,9 @@ static void a_message_is_one_line(void **state)
     vt_error err;
     assert_int_equal(fail(&err, VT_IO, "%s: \"%s\"", "a\tb", "x\n\x1B[2J\x7F\xC3\xA9"), VT_IO);
     assert_string_equal(err.text, "a?b: \"x??[2J?\xC3\xA9\"");
+    /* C1 as a byte and as UTF-8, a bidirectional override, a cut character. */
+    assert_int_equal(fail(&err, VT_IO, "\x9B" "1m|\xC2\x9B" "1m|\xE2\x80\xAE|\xE2\x81\xA7|\xE2\x82"), VT_IO);
+    assert_string_equal(err.text, "?1m|?1m|?|?|??");
 }
 
 static void sizes_that_overflow_are_refused(void **state)

@@ -96,6 +96,8 @@ static void what_is_no_dump_is_refused(void **state)
     assert_int_equal(mkfifo(scratch("pipe"), 0600), 0);         /* and it does not wait */
     assert_int_equal(npz_open(&npz, scratch("pipe"), &test_error), VT_IO);
     assert_contains(test_error.text, "expected a regular file");
+    assert_int_equal(tensors_open(&f, scratch("pipe"), LIMIT, &test_error), VT_IO);
+    assert_contains(test_error.text, "pipe: expected a regular file");
 }
 
 static void the_extension_decides_what_is_written(void **state)

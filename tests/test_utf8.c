@@ -181,6 +181,37 @@ static void the_first_bad_byte_is_found_at_every_place(void **state)
         }
 }
 
+/* By Unicode's own properties (DerivedGeneralCategory: Cc, Zl, Zp; Bidi_Control without the
+ * marks, which turn nothing around). */
+static void what_a_terminal_obeys_is_replaced(void **state)
+{
+    (void)state;
+    static const uint32_t ranges[][2] = { { 0, 0x1F }, { 0x7F, 0x9F }, { 0x2028, 0x2029 },
+                                          { 0x202A, 0x202E }, { 0x2066, 0x2069 } };
+    size_t hidden = 0;
+    for (uint32_t c = 0; c <= 0x10FFFF; c++) {
+        bool in = false;
+        for (size_t i = 0; i < 5; i++) in |= c >= ranges[i][0] && c <= ranges[i][1];
+        hidden += in;
+        if (utf8_is_shown(c) == in) fail_msg("U+%04X", (unsigned)c);
+    }
+    assert_int_equal(hidden, 32 + 33 + 2 + 5 + 4);
+    static const struct { const char *text, *plain, *lines; } row[] = {
+        { "", "", "" }, { "a\nb\n", "a?b?", "a\nb\n" }, { "\x1B[1m\r", "?[1m?", "?[1m?" },
+        { "\xC2\x85\xE2\x80\xAA\xC3\xA9", "??\xC3\xA9", "??\xC3\xA9" },
+        { "\x9B\xFF\xE2\x82", "????", "????" }, { "\xF0\x9F\x98\x8A", "\xF0\x9F\x98\x8A", "\xF0\x9F\x98\x8A" },
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        char text[32];
+        strcpy(text, row[i].text);
+        utf8_plain(text, false);
+        assert_string_equal(text, row[i].plain);
+        strcpy(text, row[i].text);
+        utf8_plain(text, true);
+        assert_string_equal(text, row[i].lines);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -188,6 +219,7 @@ int main(void)
         cmocka_unit_test(every_sequence_of_four_bytes_with_some_last_bytes),
         cmocka_unit_test(kinds_and_their_lengths),
         cmocka_unit_test(the_first_bad_byte_is_found_at_every_place),
+        cmocka_unit_test(what_a_terminal_obeys_is_replaced),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

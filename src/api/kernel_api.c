@@ -82,9 +82,10 @@ vt_status vt_check_kernel(const vt_kernel_options *o, vt_check_progress *progres
     kernel_check_options k = { .f32 = true, .f64 = true, .all = o->all, .only = o->only,
                                .seed = o->seed, .name = o->kernel };
     const kernel_host_options h = { .seconds = o->seconds, .compiler = o->compiler,
-                                    .include = o->include };
+                                    .include = o->include, .temporary = o->temporary };
     kernel_host *host = NULL;
     precision p = PRECISION_F64;
+    vt_error why;
     memset(report, 0, sizeof *report);
     vt_status s = op_of(o->op, &k.op, err);
     if (s == VT_OK && o->precision) {
@@ -95,8 +96,14 @@ vt_status vt_check_kernel(const vt_kernel_options *o, vt_check_progress *progres
     }
     if (s == VT_OK && !(o->seconds > 0 && o->seconds <= 86400))
         s = fail(err, VT_USAGE, "--seconds %g: expected a number above 0, at most 86400", o->seconds);
-    if (s == VT_OK) s = kernel_host_open(&host, o->kernel, &h, err);
     if (s) return s;
+    report->seed = o->seed;
+    snprintf(report->op, sizeof report->op, "%s", graph_op_name(k.op));
+    s = kernel_host_open(&host, o->kernel, &h, &why);
+    if (s) {                    /* a report too where it crashed, hung or left while it was loaded */
+        snprintf(report->note, sizeof report->note, "%.*s", (int)sizeof report->note - 1, why.text);
+        return fail(err, s, "%s", why.text);
+    }
     const op_kernel hosted = op_kernel_hosted(host);
     s = kernel_check(report, &hosted, &k, progress, context, err);
     kernel_host_free(host);

@@ -350,6 +350,33 @@ vt_status io_remove_temporaries(const char *folder, const char *const *names, si
     return status;
 }
 
+/* Leaves a folder that is deeper: nobody of ours made it. */
+enum { DEEPEST = 64 };
+
+/* Everything in the folder that `file` (closed here) is open on. */
+static void empty_folder(int file, int depth)
+{
+    DIR *dir = file >= 0 ? fdopendir(file) : NULL;
+    if (!dir) {
+        if (file >= 0) (void)close(file);
+        return;
+    }
+    for (const struct dirent *e; (e = readdir(dir)); ) {
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
+        if (unlinkat(file, e->d_name, 0) == 0 || depth == DEEPEST) continue;
+        empty_folder(openat(file, e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC),
+                     depth + 1);
+        (void)unlinkat(file, e->d_name, AT_REMOVEDIR);
+    }
+    (void)closedir(dir);
+}
+
+void io_remove_folder(const char *folder)
+{
+    empty_folder(open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), 0);
+    (void)rmdir(folder);
+}
+
 char *io_join(const char *folder, const char *name)
 {
     const size_t a = strlen(folder), b = strlen(name);

@@ -49,6 +49,8 @@ void io_unlock(int *lock);              /* also of -1; *lock is -1 then */
  * For the folder's only writer: a living one's would go too. */
 VT_MUST_CHECK vt_status io_remove_temporaries(const char *folder, const char *const *names,
                                               size_t count, vt_error *err);
+/* Removes a temporary folder and what is in it, as far as that goes; follows no link. */
+void io_remove_folder(const char *folder);
 /* Joins into a new string (free it), NULL without memory. */
 char *io_join(const char *folder, const char *name);
 

@@ -2,6 +2,7 @@
 #include "base/status.h"
 #include <stdarg.h>
 #include <stdio.h>
+#include "base/utf8.h"
 
 vt_status fail(vt_error *err, vt_status status, const char *format, ...)
 {
@@ -17,9 +18,7 @@ vt_status fail(vt_error *err, vt_status status, const char *format, ...)
         if (end > 0 && (unsigned char)err->text[end - 1] >= 0xC0) end--;
         err->text[end] = 0;
     }
-    /* One line: names come from files, and a terminal obeys control bytes. */
-    for (char *p = err->text; *p; p++)
-        if ((unsigned char)*p < 0x20 || *p == 0x7F) *p = '?';
+    utf8_plain(err->text, false);       /* one line: names come from files */
     return status;
 }
 

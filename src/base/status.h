@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include "vitrine.h"
 
-/* Writes the line (cut at the buffer's end, on a character's boundary; control
- * characters as '?') and returns `status`. */
+/* Writes the line (cut at the buffer's end, on a character's boundary; what
+ * utf8_plain replaces as '?') and returns `status`. */
 VT_PRINTF(3, 4)
 vt_status fail(vt_error *err, vt_status status, const char *format, ...);
 

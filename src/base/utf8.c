@@ -72,3 +72,30 @@ size_t utf8_first_bad(const void *text, size_t n)
     }
     return n;
 }
+
+bool utf8_is_shown(uint32_t cp)
+{
+    return cp >= 0x20 && !(cp >= 0x7F && cp <= 0x9F) && !(cp >= 0x2028 && cp <= 0x202E) &&
+           !(cp >= 0x2066 && cp <= 0x2069);
+}
+
+void utf8_plain(char *text, bool lines)
+{
+    unsigned char *to = (unsigned char *)text;
+    const unsigned char *p = to;
+    size_t left = strlen(text);
+    while (left > 0) {
+        uint32_t cp = 0;
+        size_t used = utf8_decode(p, left, &cp);
+        if (used > 0 && (utf8_is_shown(cp) || (lines && cp == '\n'))) {
+            memmove(to, p, used);
+            to += used;
+        } else {
+            *to++ = '?';
+            if (used == 0) used = 1;
+        }
+        p += used;
+        left -= used;
+    }
+    *to = 0;
+}

@@ -8,6 +8,7 @@
 #ifndef UTF8_H
 #define UTF8_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,5 +33,14 @@ size_t utf8_decode(const unsigned char *p, size_t n, uint32_t *cp);
 /* Offset of the first byte that is not part of a well-formed character (the
  * first byte of a sequence that is broken or cut off), n when all is well. */
 size_t utf8_first_bad(const void *p, size_t n);
+
+/* Whether a terminal shows the character, rather than obeys it: none of the controls C0,
+ * DEL, C1, no line or paragraph separator, none that turns the direction of writing
+ * (U+202A..202E, U+2066..2069). */
+bool utf8_is_shown(uint32_t cp);
+
+/* Makes a text from elsewhere harmless where it is: what utf8_is_shown denies, and each
+ * byte that is no UTF-8, becomes '?'.  `lines`: newlines stay. */
+void utf8_plain(char *text, bool lines);
 
 #endif

@@ -3,8 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/utf8.h"
 #include "cli/check_op_show.h"
 #include "cli/check_torch.h"
+#include "cli/outputs.h"
 
 void check_op_defaults(check_op_args *a)
 {
@@ -86,10 +88,20 @@ static const char *include_folder(void)
 static vt_status show_report(const check_op_args *a, const vt_op_report *r, const char *name,
                              vt_error *err)
 {
-    vt_status s = VT_OK;
-    if (a->junit) s = check_op_junit(a->junit, r, name, err);
-    if (s == VT_OK) s = a->json ? check_op_json(r, name, err) : check_op_text(r, a, err);
+    vt_status s = a->json ? check_op_json(r, name, err) : check_op_text(r, a, err);
+    if (s == VT_OK && a->junit) s = check_op_junit(a->junit, r, name, err);
     return s;
+}
+
+/* Names of tensors come from a file, what a kernel printed from the kernel. */
+static void make_plain(vt_op_report *r)
+{
+    utf8_plain(r->note, false);
+    for (size_t i = 0; i < r->ncases; i++) {
+        utf8_plain(r->cases[i].finding, false);
+        utf8_plain(r->cases[i].said, true);
+        for (size_t k = 0; k < r->cases[i].nrows; k++) utf8_plain(r->cases[i].rows[k].note, false);
+    }
 }
 
 /* The report is shown where there is one; what fails there is worse than the finding. */
@@ -98,6 +110,7 @@ static vt_status end_report(const check_op_args *a, vt_op_report *r, const char 
 {
     vt_error why;
     if (s == VT_OK || s == VT_CHECK_FAILED) {
+        make_plain(r);
         const vt_status printed = show_report(a, r, name, &why);
         if (printed) {
             *err = why;
@@ -124,8 +137,12 @@ static vt_status run_kernel(const check_op_args *a, vt_error *err)
     o.seconds = a->seconds;
     o.compiler = compiler && *compiler ? compiler : NULL;
     o.include = include_folder();
-    const vt_status s = vt_check_kernel(&o, cli_terminal(stderr) ? on_progress : NULL, &percent, &r,
-                                        err);
+    o.temporary = cli_temporary();
+    vt_status s = output_ready("--junit", a->junit, a->kernel, err);
+    if (s) return s;
+    cli_begin_interrupts();
+    s = vt_check_kernel(&o, cli_terminal(stderr) ? on_progress : NULL, &percent, &r, err);
+    cli_end_interrupts();
     clear_progress(&percent);
     return end_report(a, &r, a->kernel, s, err);
 }
@@ -144,7 +161,9 @@ static vt_status run_dump(const check_op_args *a, vt_error *err)
     o.heads = a->heads;
     o.degenerate = a->degenerate;
     o.seed = a->seed;
-    const vt_status s = vt_check_dump(&o, &r, err);
+    vt_status s = output_ready("--junit", a->junit, a->dump, err);
+    if (s) return s;
+    s = vt_check_dump(&o, &r, err);
     return end_report(a, &r, a->dump, s, err);
 }
 
@@ -171,7 +190,9 @@ static vt_status run_torch(const check_op_args *a, vt_error *err)
 {
     check_torch t;
     vt_error why;
-    vt_status s = check_torch_op(&t, a->python, a->op, a->seed, err);
+    vt_status s = output_ready("--junit", a->junit, NULL, err);
+    if (s) return s;
+    s = check_torch_op(&t, a->python, a->op, a->seed, err);
     if (s == VT_OK || s == VT_CHECK_FAILED) {
         const vt_status printed = check_torch_show(&t, a->seed, a->json, a->junit, &why);
         if (printed) {

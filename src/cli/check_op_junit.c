@@ -28,12 +28,17 @@ vt_status check_op_junit(const char *path, const vt_op_report *r, const char *na
     char suite[200];
     junit j;
     junit_open(&j, &out, "vitrine check");
+    if (!r->pass && r->ncases == 0) {
+        junit_suite(&j, r->op);
+        junit_case(&j, "loads", JUNIT_FAIL, r->note, name);
+    }
     for (size_t i = 0; i < r->ncases; i++) {
         const vt_op_case *c = &r->cases[i];
         snprintf(suite, sizeof suite, "%s: case %d (%s; %s)", r->op, c->number, c->sizes,
                  c->precision);
         junit_suite(&j, suite);
-        junit_case(&j, "runs", c->finding[0] ? JUNIT_FAIL : JUNIT_PASS, c->finding, name);
+        junit_case(&j, "runs", c->finding[0] ? JUNIT_FAIL : JUNIT_PASS, c->finding,
+                   c->said[0] ? c->said : name);
         for (size_t k = 0; k < c->nrows; k++) junit_row(&j, c, &c->rows[k]);
     }
     vt_status s = junit_close(&j, err);

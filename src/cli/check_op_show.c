@@ -145,6 +145,8 @@ static void show_sums(const vt_op_report *r, const paint *p)
 static vt_status show_again(const vt_op_report *r, const check_op_args *a, vt_error *err)
 {
     bytes text = { 0 };
+    char shown[SHOWN];
+    if (strcmp(cli_shown(shown, a->kernel), a->kernel) != 0) return VT_OK;  /* cannot be typed */
     vt_status s = cli_quote(&text, cli_program, err);
     if (s == VT_OK) s = bytes_printf(&text, err, " check --kernel ");
     if (s == VT_OK) s = cli_quote(&text, a->kernel, err);
@@ -162,11 +164,11 @@ vt_status check_op_text(const vt_op_report *r, const check_op_args *a, vt_error 
 {
     const paint p = paint_of(stdout);
     const bool dump = a->dump != NULL;
-    char share[32];
+    char share[32], name[SHOWN];
     vt_status s = VT_OK;
-    if (dump) printf("%s: %s (%s; %s)\n", a->dump, r->op, r->cases[0].sizes, r->cases[0].precision);
+    if (dump) printf("%s: %s (%s; %s)\n", cli_shown(name, a->dump), r->op, r->cases[0].sizes, r->cases[0].precision);
     else {
-        printf("%s: %s\n", a->kernel, r->op);
+        printf("%s: %s\n", cli_shown(name, a->kernel), r->op);
         printf("case  %-8s %-7s %-46s %7s  %11s\n", "type", "scale", "sizes", "numbers", "of bound");
     }
     for (size_t i = 0; i < r->ncases; i++) {

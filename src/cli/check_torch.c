@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/interrupt.h"
 #include "cli/python.h"
 #include "formats/tensors.h"
 
@@ -21,9 +22,8 @@ typedef struct folder { char path[512]; size_t cases; } folder;
 
 static vt_status folder_new(folder *f, vt_error *err)
 {
-    const char *where = getenv("TMPDIR");
+    const char *where = cli_temporary();
     *f = (folder){ .cases = 0 };
-    if (!where || !*where) where = "/tmp";
     const int n = snprintf(f->path, sizeof f->path, "%s/vitrine-XXXXXX", where);
     if (n < 0 || (size_t)n + 32 > sizeof f->path)       /* file names follow */
         return fail(err, VT_IO, "--torch: TMPDIR: expected a path of at most %zu bytes",
@@ -41,15 +41,11 @@ static const char *file_of(char out[560], const folder *f, const char *prefix, s
     return out;
 }
 
+/* The last of what a signal must not leave behind. */
 static void folder_free(folder *f)
 {
-    char name[560];
-    if (!f->path[0]) return;
-    for (size_t i = 1; i <= f->cases; i++) {
-        unlink(file_of(name, f, "", i));
-        unlink(file_of(name, f, "torch.", i));
-    }
-    rmdir(f->path);
+    if (f->path[0]) io_remove_folder(f->path);
+    cli_end_interrupts();
 }
 
 static vt_status ask(check_torch *out, const folder *f, const char *op, vt_error *err)
@@ -208,10 +204,12 @@ static vt_status first_failure(const check_torch *out, vt_error *err)
 /* The cases of the folder are there. */
 static vt_status finish(check_torch *out, const folder *f, vt_error *err)
 {
+    if (interrupt_asked()) return interrupt_fail(err);
     vt_status s = ask(out, f, out->op ? out->op : "gpt", err);
     for (size_t i = 1; i <= f->cases && s == VT_OK; i++) s = compare_case(out, f, i, err);
     if (s) return s;
     out->pass = out->failed == 0 && out->compared > 0 && out->compared == out->of;
+    if (interrupt_asked()) return interrupt_fail(err);
     return out->pass ? VT_OK : first_failure(out, err);
 }
 
@@ -219,6 +217,7 @@ static vt_status begin(check_torch *out, folder *f, const char *python, const ch
                        vt_error *err)
 {
     *out = (check_torch){ .python = python, .op = op, .loss = NAN };
+    cli_begin_interrupts();
     return folder_new(f, err);
 }
 

@@ -123,16 +123,19 @@ vt_status check_torch_show(const check_torch *t, uint64_t seed, bool json, const
 {
     bytes text = { 0 };
     junit j;
-    vt_status s = VT_OK;
-    if (path) {
-        junit_open(&j, &text, "vitrine check");
-        check_torch_junit(&j, t);
-        s = junit_close(&j, err);
-        if (s == VT_OK) s = io_replace(path, text.data, text.len, err);
-        bytes_free(&text);
+    vt_status s;
+    if (json) {
+        s = print_json(t, seed, err);
+    } else {
+        printf("%s, seed %llu\n", t->op, (unsigned long long)seed);
+        check_torch_text(t);
+        s = cli_flush(err);
     }
-    if (s || json) return s ? s : print_json(t, seed, err);
-    printf("%s, seed %llu\n", t->op, (unsigned long long)seed);
-    check_torch_text(t);
-    return cli_flush(err);
+    if (s || !path) return s;
+    junit_open(&j, &text, "vitrine check");
+    check_torch_junit(&j, t);
+    s = junit_close(&j, err);
+    if (s == VT_OK) s = io_replace(path, text.data, text.len, err);
+    bytes_free(&text);
+    return s;
 }

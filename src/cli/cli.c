@@ -3,11 +3,14 @@
 #include <errno.h>
 #include <math.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+#include "base/interrupt.h"
+#include "base/utf8.h"
 
 const char *cli_program = "vitrine";
 
@@ -39,6 +42,22 @@ const char *cli_folder(const command *c, const options_read *read, vt_error *err
     (void)fail(err, VT_USAGE, "expected the folder of a model: vitrine %s DIR", c->name);
     return NULL;
 }
+
+static const int interrupts[] = { SIGINT, SIGTERM, SIGHUP };
+enum { INTERRUPTS = sizeof interrupts / sizeof *interrupts };
+
+static void set_handler(void (*handler)(int))
+{
+    struct sigaction a = { .sa_handler = handler }, old;
+    a.sa_flags = (int)SA_RESETHAND;
+    sigemptyset(&a.sa_mask);
+    for (size_t i = 0; i < INTERRUPTS; i++)
+        if (sigaction(interrupts[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+            sigaction(interrupts[i], &a, NULL);
+}
+
+void cli_begin_interrupts(void) { set_handler(interrupt_ask); }
+void cli_end_interrupts(void)   { set_handler(SIG_DFL); }
 
 bool cli_terminal(FILE *f)
 {
@@ -128,6 +147,19 @@ vt_status cli_flush(vt_error *err)
     if (errno == EPIPE || reader_has_gone()) return VT_OK;
     return fail(err, VT_IO, "standard output: %s",
                 errno ? strerror(errno) : "not all could be written");
+}
+
+const char *cli_temporary(void)
+{
+    const char *folder = getenv("TMPDIR");
+    return folder && *folder ? folder : "/tmp";
+}
+
+const char *cli_shown(char out[SHOWN], const char *name)
+{
+    snprintf(out, SHOWN, "%.*s", SHOWN - 1, name);
+    utf8_plain(out, false);
+    return out;
 }
 
 vt_status cli_quote(bytes *out, const char *word, vt_error *err)

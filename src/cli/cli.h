@@ -28,6 +28,12 @@ bool cli_parse(const command *c, int argc, char **argv, void *into, options_read
 /* Operand 0, a model's folder, or NULL after an error was put into *err. */
 const char *cli_folder(const command *c, const options_read *read, vt_error *err);
 
+/* From here to cli_end_interrupts, SIGINT, SIGTERM and SIGHUP end whatever waits for
+ * another process (base/interrupt.h), which then removes its files; a second one ends this
+ * process at once.  Signals that are ignored stay ignored. */
+void cli_begin_interrupts(void);
+void cli_end_interrupts(void);
+
 bool   cli_terminal(FILE *f);
 bool   cli_utf8(void);              /* block characters can be shown */
 size_t cli_width(FILE *f);          /* columns; 80 where there is no terminal */
@@ -45,6 +51,13 @@ void cli_field_measured(js_writer *w, const char *key, double value);
 /* Flushes standard output.  VT_IO where it failed; a reader that has gone
  * (`| head`) has all that it wanted: VT_OK. */
 VT_MUST_CHECK vt_status cli_flush(vt_error *err);
+
+/* $TMPDIR, or "/tmp". */
+const char *cli_temporary(void);
+
+/* A name as it can be printed (utf8_plain), in out[], which it is cut to. */
+enum { SHOWN = 4097 };
+const char *cli_shown(char out[SHOWN], const char *name);
 
 /* `word` as a shell reads it back, appended. */
 VT_MUST_CHECK vt_status cli_quote(bytes *out, const char *word, vt_error *err);

@@ -5,6 +5,7 @@
 #include "cli/check_op.h"
 #include "cli/check_show.h"
 #include "cli/cli.h"
+#include "cli/outputs.h"
 
 typedef struct check_args {
     vt_check_options o;
@@ -141,6 +142,7 @@ static int run(const command *c, int argc, char **argv)
     if (s == VT_OK && !folder) s = VT_USAGE;
     if (s == VT_OK && a.o.every && options_given(c, &read, "--entries"))
         s = fail(&err, VT_USAGE, "--every and --entries: expected one of them");
+    if (s == VT_OK) s = output_outside("--junit", a.junit, folder, &err);
     if (s == VT_OK && (s = vt_model_open(&m, folder, a.threads, a.isa, &err)) == VT_OK)
         s = check(&a, m, &err);
     if (s) cli_error(c, s, &err);
@@ -184,7 +186,8 @@ const command cmd_check = {
         "  2  an option cannot be used\n"
         "  3  the model, the kernel or the dump is not what it should be\n"
         "  4  reading or writing failed; --torch: PyTorch could not be asked, and nothing was shown\n"
-        "  5  sizes exceed memory\n",
+        "  5  sizes exceed memory\n"
+        "  130 interrupted, of --kernel and --torch: nothing is left behind\n",
     .defaults = defaults,
     .run = run,
 };

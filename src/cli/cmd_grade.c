@@ -1,6 +1,7 @@
 /* cmd_grade.c -- vitrine grade: a learner's exercise, compiled, run and judged by the
  * library; here its words and its report. */
 #include <string.h>
+#include "base/utf8.h"
 #include "cli/cli.h"
 #include "cli/grade_show.h"
 #include "cli/junit.h"
@@ -164,8 +165,14 @@ static vt_status show_grade(const grade_args *a, const char *path, vt_error *err
 {
     static vt_grade_report report;
     vt_error why;
-    const vt_status s = vt_grade(path, &a->o, &report, err);
+    vt_grade_options o = a->o;
+    o.temporary = cli_temporary();
+    cli_begin_interrupts();
+    const vt_status s = vt_grade(path, &o, &report, err);
+    cli_end_interrupts();
     if (s != VT_OK && s != VT_CHECK_FAILED) return s;
+    utf8_plain(report.what, false);
+    utf8_plain(report.said, true);
     vt_status written;
     if (a->json) written = print_json(&report, &why);
     else {

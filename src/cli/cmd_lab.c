@@ -2,6 +2,7 @@
  * it found, as text (lab_show.c) or JSON. */
 #include "cli/cli.h"
 #include "cli/lab_show.h"
+#include "cli/outputs.h"
 
 typedef struct lab_args {
     vt_lab_options o;
@@ -241,16 +242,17 @@ static vt_status show(const lab_args *a, const vt_lab_report *r, vt_status s, vt
     lab_torch t;
     vt_error why;
     if (a->torch) {
+        cli_begin_interrupts();
         const vt_status compared = lab_torch_run(&t, a->python, r, &why);
+        cli_end_interrupts();
         if (compared && (s == VT_OK || compared != VT_CHECK_FAILED)) *err = why;
         if (compared && compared != VT_CHECK_FAILED) return compared;
         if (compared) s = compared;
     }
-    vt_status written = a->dump ? vt_lab_dump(&a->o, a->dump, &why) : VT_OK;
     const lab_torch *torch = a->torch ? &t : NULL;
-    if (written == VT_OK)
-        written = a->json ? print_json(r, torch, a->python, &why)
-                          : lab_show(stdout, r, torch, cli_utf8(), &why);
+    vt_status written = a->json ? print_json(r, torch, a->python, &why)
+                                : lab_show(stdout, r, torch, cli_utf8(), &why);
+    if (written == VT_OK && a->dump) written = vt_lab_dump(&a->o, a->dump, &why);
     if (written) {
         *err = why;
         return written;
@@ -269,6 +271,7 @@ static int run(const command *c, int argc, char **argv)
     vt_status s = VT_OK;
     if (!a.torch && options_given(c, &read, "--python"))
         s = fail(&err, VT_USAGE, "--python: expected --torch with it");
+    if (s == VT_OK) s = output_ready("--dump", a.dump, NULL, &err);
     if (s == VT_OK) s = vt_lab(&a.o, &report, &err);
     if (s == VT_OK || s == VT_CHECK_FAILED) s = show(&a, &report, s, &err);
     return s ? cli_error(c, s, &err) : VT_OK;

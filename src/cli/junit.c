@@ -9,11 +9,11 @@ static void put(junit *j, bytes *to, const char *text)
     if (j->status == VT_OK) j->status = bytes_append(to, text, strlen(text), &j->error);
 }
 
-/* Characters of XML 1.0, section 2.2. */
+/* Characters of XML 1.0, section 2.2, without those that a terminal obeys. */
 static bool is_char(uint32_t c)
 {
     return c == '\t' || c == '\n' || c == '\r' ||
-           (c >= 0x20 && c != 0xFFFE && c != 0xFFFF);
+           (utf8_is_shown(c) && c != 0xFFFE && c != 0xFFFF);
 }
 
 static const char *escape_of(uint32_t c)

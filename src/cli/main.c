@@ -122,6 +122,7 @@ int main(int argc, char **argv)
     /* A write says EPIPE or EFBIG: training saves, and errors are told. */
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
+    signal(SIGCHLD, SIG_DFL);           /* ignored, it would take the status of our children */
     if (argc > 0 && argv[0][0]) cli_program = argv[0];
     if (argc < 2) {
         overview(stderr);

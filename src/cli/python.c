@@ -6,13 +6,14 @@
 #include "cli/python.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+#include "base/attend.h"
+#include "base/interrupt.h"
 
 extern char **environ;
 
@@ -29,6 +30,8 @@ static vt_status start(child *c, const char *python, const char *script,
     int in[2], out[2];
     const char *argv[PYTHON_WORDS + 4] = { python, "-c", script };
     posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t usual;
     for (size_t i = 0; words && words[i]; i++) {
         if (i == PYTHON_WORDS)
             return fail(err, VT_TOO_LARGE, "--torch: more than %d words", PYTHON_WORDS);
@@ -48,7 +51,16 @@ static vt_status start(child *c, const char *python, const char *script,
     for (size_t i = 0; i < 4; i++) posix_spawn_file_actions_addclose(&actions, ends[i]);
     char *own[PYTHON_WORDS + 4];        /* exec takes no const, and changes nothing */
     memcpy(own, argv, sizeof own);
-    const int failed = posix_spawnp(&c->pid, python, &actions, NULL, own, environ);
+    /* A group of its own, which can be ended as a whole; signals as a shell gives them. */
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setpgroup(&attributes, 0);
+    sigemptyset(&usual);
+    sigaddset(&usual, SIGPIPE);
+    sigaddset(&usual, SIGXFSZ);
+    posix_spawnattr_setsigdefault(&attributes, &usual);
+    const int failed = posix_spawnp(&c->pid, python, &actions, &attributes, own, environ);
+    posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     close(in[0]);
     close(out[1]);
@@ -74,33 +86,6 @@ static void tell(child *c, const bytes *text)
     close(c->in);
 }
 
-static int milliseconds_left(const struct timespec *end)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    const double left = (double)(end->tv_sec - now.tv_sec) * 1e3 +
-                        (double)(end->tv_nsec - now.tv_nsec) / 1e6;
-    return left > 0 ? (int)left + 1 : 0;
-}
-
-/* All that it answers; false where it took too long or said too much. */
-static bool listen_to(child *c, bytes *answer, vt_status *s, vt_error *err)
-{
-    struct timespec end;
-    struct pollfd p = { .fd = c->out, .events = POLLIN };
-    char block[4096];
-    clock_gettime(CLOCK_MONOTONIC, &end);
-    end.tv_sec += PYTHON_SECONDS;
-    for (;;) {
-        const int ready = poll(&p, 1, milliseconds_left(&end));
-        if (ready < 0 && errno == EINTR) continue;
-        if (ready <= 0 || answer->len > ANSWER_MOST) return false;
-        const ssize_t n = read(c->out, block, sizeof block);
-        if (n <= 0) return true;
-        if ((*s = bytes_append(answer, block, (size_t)n, err))) return false;
-    }
-}
-
 /* What a script says about its failure, to its line's end; "" where it says nothing. */
 static int reason(const bytes *answer, const char **text)
 {
@@ -113,16 +98,17 @@ static int reason(const bytes *answer, const char **text)
     return n > 200 ? 200 : (int)n;
 }
 
-static vt_status ended(child *c, bool whole, const char *python, const bytes *answer,
+static vt_status judge(attend_end end, int status, const char *python, const bytes *answer,
                        vt_error *err)
 {
-    int status;
     const char *why;
-    close(c->out);
-    if (!whole) kill(c->pid, SIGKILL);
-    while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR) { }
-    if (!whole)
-        return fail(err, VT_IO, "--torch: %s: no answer after %d s", python, PYTHON_SECONDS);
+    if (end == ATTEND_INTERRUPTED) return interrupt_fail(err);
+    if (end == ATTEND_LATE)
+        return fail(err, VT_IO, "--torch: %s: not done after %d s", python, PYTHON_SECONDS);
+    if (end == ATTEND_FULL)
+        return fail(err, VT_IO, "--torch: %s: an answer of more than %d bytes", python, ANSWER_MOST);
+    if (status == -1)
+        return fail(err, VT_IO, "--torch: %s: how it ended is not known: SIGCHLD is ignored", python);
     if (WIFEXITED(status) && WEXITSTATUS(status) == PYTHON_NO_TORCH)
         return fail(err, VT_IO, "--torch: %s has no module torch; on Debian: apt-get install "
                     "python3-torch", python);
@@ -143,12 +129,21 @@ vt_status python_run(bytes *answer, const char *python, const char *script,
                      const char *const *words, const bytes *input, vt_error *err)
 {
     child c;
+    int status;
+    size_t n;
+    char *kept = malloc(ANSWER_MOST + 1);
+    if (!kept) return fail_memory(err, ANSWER_MOST + 1, "an answer");
     vt_status s = start(&c, python, script, words, err);
-    if (s) return s;
-    tell(&c, input);
-    const bool whole = listen_to(&c, answer, &s, err);
-    const vt_status end = ended(&c, whole, python, answer, s ? NULL : err);
-    return s ? s : end;
+    if (s == VT_OK) {
+        tell(&c, input);
+        const attend_end end = attend(c.pid, c.out, PYTHON_SECONDS, true, kept, ANSWER_MOST + 1,
+                                      &n, &status);
+        close(c.out);
+        s = bytes_append(answer, kept, n, err);
+        if (s == VT_OK) s = judge(end, status, python, answer, err);
+    }
+    free(kept);
+    return s;
 }
 
 bool python_torch(char version[40], const char **at, const bytes *answer)

@@ -14,8 +14,9 @@ enum {
 /* Runs `python` (a program's path or name) with -c, the script and `words` (ended by
  * NULL), `input` (at most 60 KiB, or NULL) on its standard input, and takes what it
  * writes to standard output, at most 64 KiB.  VT_IO where it cannot be started, has no
- * torch, ends otherwise (where its answer begins "error: ", the line says so) or not at
- * all within PYTHON_SECONDS: one line says which, and how to get it. */
+ * torch, ends otherwise (where its answer begins "error: ", the line says so), says more,
+ * or does not end within PYTHON_SECONDS: one line says which, and how to get it.
+ * VT_INTERRUPTED: base/interrupt.h. */
 VT_MUST_CHECK vt_status python_run(bytes *answer, const char *python, const char *script,
                                    const char *const *words, const bytes *input, vt_error *err);
 

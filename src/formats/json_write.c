@@ -145,8 +145,9 @@ static void quoted(js_writer *w, const unsigned char *p, size_t n)
     size_t run = 0, i = 0;
     while (i < n) {
         size_t used;
-        const utf8_kind kind = utf8_next(p + i, n - i, &used, NULL);
-        if (kind == UTF8_GOOD && p[i] >= 0x20 && p[i] != '"' && p[i] != '\\') {
+        uint32_t c = 0;
+        const utf8_kind kind = utf8_next(p + i, n - i, &used, &c);
+        if (kind == UTF8_GOOD && utf8_is_shown(c) && c != '"' && c != '\\') {
             i += used;
             continue;
         }
@@ -159,7 +160,7 @@ static void quoted(js_writer *w, const unsigned char *p, size_t n)
         else if (p[i] == '\r') puts_(w, "\\r");
         else if (p[i] == '\t') puts_(w, "\\t");
         else {
-            snprintf(escape, sizeof escape, "\\u%04x", p[i]);
+            snprintf(escape, sizeof escape, "\\u%04x", (unsigned)c & 0xFFFF);
             puts_(w, escape);
         }
         i += used;

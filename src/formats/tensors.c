@@ -54,27 +54,33 @@ static vt_status index_all(tensors *f, vt_error *err)
     return VT_OK;
 }
 
-/* Whether the file begins as an .npz or .npy does.  What cannot be read is left
- * to the reader that opens it again, and says so; so is a pipe, which can be
- * opened once. */
-static bool is_numpy(const char *path)
+/* Whether the file begins as an .npz or .npy does.  What cannot be opened is left to the
+ * reader that opens it again, and says so; what is no regular file is refused, since the
+ * opening of a pipe waits for its writer. */
+static vt_status sniff(const char *path, bool *numpy, vt_error *err)
 {
     unsigned char head[8];
     struct stat info;
-    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode)) return false;
+    *numpy = false;
     const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (file < 0) return false;
-    ssize_t n;
-    do n = pread(file, head, sizeof head, 0); while (n < 0 && errno == EINTR);
+    if (file < 0) return VT_OK;
+    const bool known = fstat(file, &info) == 0, regular = known && S_ISREG(info.st_mode);
+    ssize_t n = -1;
+    if (regular) do n = pread(file, head, sizeof head, 0); while (n < 0 && errno == EINTR);
     (void)close(file);
-    return n >= 2 && ((head[0] == 'P' && head[1] == 'K') || npy_is(head, (size_t)n));
+    if (known && !regular && !S_ISDIR(info.st_mode))
+        return fail(err, VT_IO, "%s: expected a regular file", path);
+    *numpy = n >= 2 && ((head[0] == 'P' && head[1] == 'K') || npy_is(head, (size_t)n));
+    return VT_OK;
 }
 
 vt_status tensors_open(tensors *f, const char *path, size_t limit, vt_error *err)
 {
     *f = (tensors){ .limit = limit, .npz = { .file = -1 } };
-    vt_status status = is_numpy(path) ? npz_open(&f->npz, path, err)
-                                      : st_open(&f->st, path, limit, err);
+    bool numpy;
+    vt_status status = sniff(path, &numpy, err);
+    if (status == VT_OK)
+        status = numpy ? npz_open(&f->npz, path, err) : st_open(&f->st, path, limit, err);
     if (status == VT_OK) status = index_all(f, err);
     if (status != VT_OK) tensors_close(f);
     return status;

@@ -294,7 +294,7 @@ static vt_status open_host(kernel_host **h, const char *path, const vt_grade_opt
     const exercise *of[SYMBOLS];
     const kernel_host_options options = {
         .seconds = o->seconds > 0 ? o->seconds : SECONDS, .nsymbols = symbols_of(names, of),
-        .symbols = names, .any = true, .compiler = o->compiler,
+        .symbols = names, .any = true, .compiler = o->compiler, .temporary = o->temporary,
     };
     vt_error why;
     const vt_status s = kernel_host_open(h, path, &options, &why);

@@ -141,9 +141,16 @@ static vt_status take_temperature(dump *d, vt_error *err)
     const bool uses = d->z.op == VT_OP_CROSSENTROPY || d->z.op == VT_OP_LAB;
     const tensor *t = uses ? find(d, "temperature") : NULL;
     double value = 1;
-    if (!t || t->count != 1) return VT_OK;
+    if (!t) return VT_OK;
+    char text[128];
+    if (t->count != 1)
+        return fail(err, VT_BAD_INPUT, "%s: tensor temperature has shape %s: expected one number",
+                    d->o->file, st_shape_text(text, sizeof text, t->rank, t->shape));
     const vt_status s = tensors_read_f64(&d->file, t, &value, err);
     if (s) return s;
+    if (!(value >= 1e-30 && value <= 1e30))
+        return fail(err, VT_BAD_INPUT, "%s: tensor temperature is %g: expected a number from 1e-30 "
+                    "to 1e+30", d->o->file, value);
     if (d->z.temperature != 1 && d->z.temperature != value)
         return fail(err, VT_USAGE, "--temperature %g: %s says %g", d->z.temperature, d->o->file,
                     value);

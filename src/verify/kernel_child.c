@@ -123,10 +123,20 @@ static void keep_descriptors(const child_setup *s)
 {
     const int from[] = { open("/dev/null", O_RDONLY), s->said, s->said, s->socket, s->file };
     int high[5], kept = 3;
-    for (int i = 0; i < 5; i++) high[i] = from[i] < 0 ? -1 : fcntl(from[i], F_DUPFD, 16);
-    for (int i = 0; i < 5; i++)
-        if (high[i] >= 0 && dup2(high[i], i) == i) kept = i;
-    if (kept < 3) _exit(127);
+    bool all = from[0] >= 0;
+    for (int i = 0; i < 5 && all; i++) {
+        high[i] = from[i] < 0 ? -1 : fcntl(from[i], F_DUPFD, 5);
+        all = high[i] >= 0 || from[i] < 0;
+    }
+    for (int i = 0; i < 5 && all; i++) {
+        all = high[i] < 0 || dup2(high[i], i) == i;
+        if (high[i] >= 0 && all) kept = i;
+    }
+    if (!all) {
+        shared->refused = errno;
+        shared->load = CHILD_NO_ROOM;
+        _exit(127);
+    }
     closefrom(kept + 1);
     __fpurge(stdout);           /* what the caller had not written yet is the caller's */
     __fpurge(stderr);
@@ -198,6 +208,12 @@ static child_load load(const child_setup *s)
         return CHILD_NO_LIBRARY;
     }
     const int *abi = dlsym(library, "vt_kernel_abi");
+    if (abi && !child_is_variable(library, "vt_kernel_abi", sizeof *abi)) {
+        const bool function = child_is_function(library, "vt_kernel_abi");
+        snprintf(shared->text, sizeof shared->text, "%s",
+                 function ? "a function" : "a variable of another size");
+        return CHILD_NO_ABI;
+    }
     if (abi && *abi != VT_KERNEL_ABI) {
         snprintf(shared->text, sizeof shared->text, "%d", *abi);
         return CHILD_OTHER_ABI;
@@ -205,6 +221,10 @@ static child_load load(const child_setup *s)
     for (size_t i = 0; i < s->nsymbols; i++) {
         symbol_at[i] = dlsym(library, s->symbols[i]);
         shared->has[i] = symbol_at[i] != NULL;
+        if (symbol_at[i] && !child_is_function(library, s->symbols[i])) {
+            snprintf(shared->text, sizeof shared->text, "%s", s->symbols[i]);
+            return CHILD_NO_FUNCTION;
+        }
         found += shared->has[i];
     }
     if (s->any ? found > 0 : found == s->nsymbols) return CHILD_LOADED;

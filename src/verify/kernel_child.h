@@ -15,8 +15,11 @@ enum { CHILD_CONTROL = 1 << 16 };       /* bytes of the control pages */
 enum { CHILD_LIBRARY = 4 };             /* the descriptor of a compiled library there */
 
 typedef enum child_state { CHILD_LOADING, CHILD_WAITING, CHILD_CALLING } child_state;
-typedef enum child_load { CHILD_LOADED, CHILD_NO_LIBRARY, CHILD_NO_SYMBOL, CHILD_OTHER_ABI }
-    child_load;
+typedef enum child_load {
+    CHILD_LOADED, CHILD_NO_LIBRARY, CHILD_NO_SYMBOL, CHILD_NO_FUNCTION, CHILD_NO_ABI,
+    CHILD_OTHER_ABI,
+    CHILD_NO_ROOM               /* no descriptors: `refused` is the errno; it ends */
+} child_load;
 
 typedef enum child_exit { CHILD_UNKNOWN, CHILD_CALLED_EXIT, CHILD_LOST_HOST } child_exit;
 
@@ -38,12 +41,12 @@ typedef struct child_page {
     /* the child's */
     size_t done;                        /* serial of the last that was answered */
     int    state, load, result;
-    int    refused;                     /* errno of opening the ranges */
+    int    refused;                     /* errno of opening the ranges, of CHILD_NO_ROOM */
     int    no_memory;                   /* an allocation had failed */
     int    exited;                      /* a child_exit */
     child_crash crash;
     bool   has[KERNEL_SYMBOLS];
-    char   text[512];                   /* why it could not load */
+    char   text[512];                   /* why it could not load, or what is wrong with it */
     child_range ranges[];
 } child_page;
 
@@ -68,5 +71,11 @@ _Noreturn void child_run(const child_setup *s);
 /* "attention, softmax": the first functions that a library which dlopen gave exports.
  * Walks its tables as they are: for the child alone. */
 void child_exports(void *library, char *text, size_t size);
+
+/* Whether `name` is a function of a library that dlopen gave, or something else that a
+ * call may not go to; where the tables do not say, it is. */
+bool child_is_function(void *library, const char *name);
+/* Whether it is a variable of `bytes` bytes; likewise. */
+bool child_is_variable(void *library, const char *name, size_t bytes);
 
 #endif

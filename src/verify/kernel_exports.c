@@ -1,4 +1,5 @@
-/* kernel_exports.c -- which functions a loaded library exports, for a message.
+/* kernel_exports.c -- which functions a loaded library exports, for a message, and whether
+ * a name is one.
  *
  * Reads the dynamic symbol table where the loader has put it.  Its length stands nowhere:
  * the GNU hash table knows the last symbol that it holds.  Only 64-bit tables of the GNU
@@ -35,27 +36,58 @@ static bool is_function(const ElfW(Sym) *s, const char *name)
            s->st_shndx != SHN_UNDEF && strcmp(name, "_init") != 0 && strcmp(name, "_fini") != 0;
 }
 
+typedef struct symbol_table { const ElfW(Sym) *symbols; const char *names; size_t n; } symbol_table;
+
+/* Of the library itself, not of those that it needs; n = 0: cannot be read. */
+static symbol_table table_of(void *library)
+{
+    const struct link_map *map = NULL;
+    symbol_table t = { .n = 0 };
+    const uint32_t *hash = NULL;
+    if (dlinfo(library, RTLD_DI_LINKMAP, &map) != 0 || !map) return t;
+    for (const ElfW(Dyn) *d = map->l_ld; d->d_tag != DT_NULL; d++) {
+        const void *at = (const void *)(uintptr_t)d->d_un.d_ptr;
+        if (d->d_tag == DT_SYMTAB) t.symbols = at;
+        if (d->d_tag == DT_STRTAB) t.names = at;
+        if (d->d_tag == DT_GNU_HASH) hash = at;
+    }
+    if (t.symbols && t.names && hash) t.n = count_symbols(hash);
+    return t;
+}
+
+static const ElfW(Sym) *find(void *library, const char *name)
+{
+    const symbol_table t = table_of(library);
+    for (size_t i = 0; i < t.n; i++)
+        if (t.symbols[i].st_shndx != SHN_UNDEF && t.symbols[i].st_info >> 4 != STB_LOCAL &&
+            strcmp(t.names + t.symbols[i].st_name, name) == 0)
+            return &t.symbols[i];
+    return NULL;
+}
+
+/* An assembler's label has no type. */
+bool child_is_function(void *library, const char *name)
+{
+    const ElfW(Sym) *s = find(library, name);
+    const int type = s ? s->st_info & 15 : STT_FUNC;
+    return type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE;
+}
+
+bool child_is_variable(void *library, const char *name, size_t bytes)
+{
+    const ElfW(Sym) *s = find(library, name);
+    return !s || ((s->st_info & 15) == STT_OBJECT && s->st_size == bytes);
+}
+
 void child_exports(void *library, char *text, size_t size)
 {
     enum { MOST = 8 };
-    const struct link_map *map = NULL;
-    const ElfW(Sym) *symbols = NULL;
-    const char *names = NULL;
-    const uint32_t *hash = NULL;
     size_t used = 0, listed = 0;
+    const symbol_table t = table_of(library);
     text[0] = 0;
-    if (dlinfo(library, RTLD_DI_LINKMAP, &map) != 0 || !map) return;
-    for (const ElfW(Dyn) *d = map->l_ld; d->d_tag != DT_NULL; d++) {
-        const void *at = (const void *)(uintptr_t)d->d_un.d_ptr;
-        if (d->d_tag == DT_SYMTAB) symbols = at;
-        if (d->d_tag == DT_STRTAB) names = at;
-        if (d->d_tag == DT_GNU_HASH) hash = at;
-    }
-    if (!symbols || !names || !hash) return;
-    const size_t n = count_symbols(hash);
-    for (size_t i = 0; i < n; i++) {
-        const char *name = names + symbols[i].st_name;
-        if (!is_function(&symbols[i], name)) continue;
+    for (size_t i = 0; i < t.n; i++) {
+        const char *name = t.names + t.symbols[i].st_name;
+        if (!is_function(&t.symbols[i], name)) continue;
         const int wrote = snprintf(text + used, size - used, "%s%s", used ? ", " : "",
                                    listed == MOST ? "..." : name);
         if (wrote < 0 || (size_t)wrote >= size - used || listed++ == MOST) return;

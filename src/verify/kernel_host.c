@@ -12,7 +12,10 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/interrupt.h"
+#include "base/utf8.h"
 #include "verify/kernel_compile.h"
+#include "verify/kernel_elf.h"
 #include "verify/kernel_outcome.h"
 #include "verify/kernel_process.h"
 
@@ -61,8 +64,14 @@ static bool await(kernel_host *h, kernel_outcome *out)
 {
     const child_page *page = control(h);
     const process_end end = process_await(&h->process, h->seconds, out);
-    if (end == PROCESS_ANSWERED && page->done == h->serial) return true;
-    if (end == PROCESS_DIED) {
+    if (end == PROCESS_ANSWERED && page->done == h->serial) {
+        utf8_plain(out->said, true);
+        return true;
+    }
+    if (end == PROCESS_INTERRUPTED) {
+        process_finish(&h->process, out);
+        outcome_set(out, KERNEL_KILLED, 0, "was interrupted");
+    } else if (end == PROCESS_DIED) {
         end_child(h, out);
     } else if (end == PROCESS_LATE) {
         end_late(h, out);
@@ -71,6 +80,7 @@ static bool await(kernel_host *h, kernel_outcome *out)
         outcome_set(out, KERNEL_KILLED, 0, "wrote where only its host does: to a file descriptor "
             "that is not its own, or to the host's memory");
     }
+    utf8_plain(out->said, true);
     return false;
 }
 
@@ -113,8 +123,14 @@ static vt_status start_child(kernel_host *h, bool *loaded, kernel_outcome *out, 
         .nsymbols = h->nsymbols, .any = h->any, .base = h->base, .bytes = h->bytes,
         .memory_bytes = h->memory_bytes, .generation = h->generation++, .file = h->file
     };
-    const vt_status status = process_start(&h->process, &setup, err);
+    vt_status status = process_start(&h->process, &setup, err);
     *loaded = status == VT_OK && await(h, out);
+    if (status == VT_OK && !*loaded) {
+        if (interrupt_asked()) status = interrupt_fail(err);
+        else if (page->load == CHILD_NO_ROOM)
+            status = fail(err, VT_IO, "cannot make a process for %s: descriptors: %s", h->path,
+                          strerror(page->refused));
+    }
     return status;
 }
 
@@ -139,6 +155,11 @@ static vt_status judge_load(kernel_host *h, vt_error *err)
         return VT_OK;
     case CHILD_NO_LIBRARY:
         return fail(err, VT_BAD_INPUT, "%s: cannot be loaded: %s", h->path, why);
+    case CHILD_NO_FUNCTION:
+        return fail(err, VT_BAD_INPUT, "%s: %s is no function", h->path, text);
+    case CHILD_NO_ABI:
+        return fail(err, VT_BAD_INPUT, "%s: vt_kernel_abi is %s: expected const int vt_kernel_abi",
+                    h->path, text);
     case CHILD_OTHER_ABI:
         return fail(err, VT_BAD_INPUT, "%s: built for version %s of vitrine_kernel.h, expected %d",
                     h->path, text, VT_KERNEL_ABI);
@@ -177,24 +198,6 @@ static vt_status copy_options(kernel_host *h, const char *path, const kernel_hos
     return VT_OK;
 }
 
-/* What the loader would call an invalid header: a .cpp, a .py, a text. */
-static vt_status look_like_library(const char *path, vt_error *err)
-{
-#ifdef __ELF__
-    char magic[4] = "";
-    FILE *f = fopen(path, "rb");
-    if (!f) return fail(err, VT_IO, "%s: %s", path, strerror(errno));
-    const size_t n = fread(magic, 1, sizeof magic, f);
-    fclose(f);
-    if (n != sizeof magic || memcmp(magic, "\177ELF", sizeof magic) != 0)
-        return fail(err, VT_BAD_INPUT, "%s: cannot be loaded: it is no shared library, and no C source "
-                    "(its name does not end in .c)", path);
-#else
-    (void)path, (void)err;              /* another format: the loader knows */
-#endif
-    return VT_OK;
-}
-
 /* Makes h->library; compiles where that is needed. */
 static vt_status find_library(kernel_host *h, const kernel_host_options *o, vt_error *err)
 {
@@ -205,7 +208,7 @@ static vt_status find_library(kernel_host *h, const kernel_host_options *o, vt_e
         return fail(err, VT_IO, "%s: expected a regular file", h->path);
     h->library = realpath(h->path, NULL);       /* a bare name would be searched for */
     if (!h->library) return fail(err, VT_IO, "%s: %s", h->path, strerror(errno));
-    if (!ends_in_c(h->path)) return look_like_library(h->path, err);
+    if (!ends_in_c(h->path)) return kernel_elf_check(h->path, err);
 
     /* As the caller calls it, for the compiler's messages, unless it would be an option. */
     const vt_status status =
@@ -341,7 +344,7 @@ vt_status kernel_host_call(kernel_host *h, const kernel_request *r, kernel_outco
     page->call = call;
     set_ranges(h);
     process_ask(&h->process);
-    if (!await(h, out)) return VT_OK;
+    if (!await(h, out)) return interrupt_asked() ? interrupt_fail(err) : VT_OK;
     if (page->refused != 0)
         return fail(err, VT_IO, "%s: the pages of a call cannot be opened: %s", h->path,
                     strerror(page->refused));

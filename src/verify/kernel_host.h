@@ -9,7 +9,9 @@
  *     kernel_host_free(h)
  *
  * This is no sandbox: a kernel runs with your rights, and can read and delete what you
- * can.  It keeps mistakes apart, not malice.
+ * can.  It keeps mistakes apart, not malice; nor is it a defence against a kernel that
+ * cheats: the caller's memory, with what it expects, can be read through /proc by any
+ * process of its user, and is in the child's own copy of it.
  *
  * Memory.  A buffer lies in shared pages, between pages that cannot be touched: it ends
  * exactly where the page behind it begins, aligned to its element and to nothing more.
@@ -107,7 +109,7 @@ typedef struct kernel_outcome {
     struct { size_t count, first; } unwritten[KERNEL_OUTS];    /* forward: elements of
                                out[i] that still hold the pattern, and the first */
     char       said[KERNEL_SAID];   /* what it wrote to stdout and stderr, from the
-                               beginning; control characters but newline as '?' */
+                               beginning; as utf8_plain leaves it, in lines */
     size_t     said_bytes;  /* all of it */
 } kernel_outcome;
 

@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/interrupt.h"
 
 enum { SLICE_MS = 50, MOST_STARVED = 8 };
 
@@ -90,8 +91,7 @@ static void listen_to(const kernel_process *p, kernel_outcome *out)
         for (ssize_t k = 0; k < n; k++) {
             const unsigned char c = (unsigned char)chunk[k];
             if (out->said_bytes + 1 < sizeof out->said)
-                out->said[out->said_bytes] =
-                    (c < 0x20 && c != '\n') || c == 0x7F ? '?' : chunk[k];
+                out->said[out->said_bytes] = c ? chunk[k] : '?';
             out->said_bytes++;
         }
     }
@@ -158,6 +158,7 @@ process_end process_await(const kernel_process *p, double seconds, kernel_outcom
         if ((ready <= 0 || watched[0].fd < 0) && process_is_dead(p)) return PROCESS_DIED;
         const double waited = process_clock() - start;
         if (before < 0 && waited * 1000 >= SLICE_MS) before = starved(p->pid);
+        if (interrupt_asked()) return PROCESS_INTERRUPTED;
         if (is_late(p->pid, waited, seconds, before)) return PROCESS_LATE;
     }
 }

@@ -12,7 +12,8 @@ typedef struct kernel_process {
 typedef enum process_end {
     PROCESS_ANSWERED,           /* a byte came */
     PROCESS_DIED,               /* it is still to be reaped: process_end */
-    PROCESS_LATE                /* it had `seconds` */
+    PROCESS_LATE,               /* it had `seconds` */
+    PROCESS_INTERRUPTED         /* base/interrupt.h */
 } process_end;
 
 /* Forks; the shared pages are inherited by this child alone.  VT_IO without a process. */
