@@ -30,6 +30,8 @@ one="--op softmax --case 1"
 {
 refuses 2 "--junit good.c: is the file that is to be checked" "--junit over the kernel" \
     check --kernel good.c $one --junit good.c
+refuses 2 "--junit good.c: is the file that is to be checked" "grade --junit over the exercise" \
+    "$vitrine" grade good.c --junit good.c
 ln -s good.c alias.xml
 refuses 2 "is the file that is to be checked" "by a link" check --kernel good.c $one --junit alias.xml
 ok "the kernel is as it was" cmp good.c kept.c

@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "cli/grade_show.h"
 #include "cli/junit.h"
+#include "cli/outputs.h"
 
 typedef struct grade_args {
     vt_grade_options o;
@@ -167,8 +168,10 @@ static vt_status show_grade(const grade_args *a, const char *path, vt_error *err
     vt_error why;
     vt_grade_options o = a->o;
     o.temporary = cli_temporary();
+    vt_status s = output_ready("--junit", a->junit, path, err);
+    if (s) return s;
     cli_begin_interrupts();
-    const vt_status s = vt_grade(path, &o, &report, err);
+    s = vt_grade(path, &o, &report, err);
     cli_end_interrupts();
     if (s != VT_OK && s != VT_CHECK_FAILED) return s;
     utf8_plain(report.what, false);
