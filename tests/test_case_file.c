@@ -30,7 +30,7 @@ static void every_case_is_a_dump(void **state)
 {
     (void)state;
     const char *op;
-    size_t checked = 0, attended = 0;
+    size_t checked = 0, attended = 0, decided = 0, rows = 0;
     for (int i = 0; (op = vt_op_name(i, NULL)) != NULL; i++) {
         const bool attends = !strcmp(op, "attention") || !strcmp(op, "projected");
         const bool heads = strcmp(op, "softmax") && strcmp(op, "linear") && strcmp(op, "layernorm") &&
@@ -63,9 +63,16 @@ static void every_case_is_a_dump(void **state)
             /* where nothing is hidden there is a mask of ones */
             assert_memory_equal(r.cases[0].sizes, w.sizes, strlen(w.sizes));
             assert_true(r.compared > 0 && r.compared == r.of);
-            for (size_t k = 0; k < r.cases[0].nrows; k++)
-                if (r.cases[0].rows[k].kind <= VT_ROW_GRADIENT)
-                    assert_int_equal(r.cases[0].rows[k].result, VT_ROW_PASS);
+            /* what algebra makes 0 (one class, one key) is below its rounding: undecided */
+            for (size_t k = 0; k < r.cases[0].nrows; k++) {
+                const vt_op_row *row = &r.cases[0].rows[k];
+                if (row->kind > VT_ROW_GRADIENT) continue;
+                if (row->result == VT_ROW_UNDECIDED)
+                    assert_contains(row->note, "no resolution at this scale");
+                else assert_int_equal(row->result, VT_ROW_PASS);
+                decided += row->result == VT_ROW_PASS;
+                rows++;
+            }
             vt_op_report_free(&r);
             checked++;
             attended += attends;
@@ -73,6 +80,7 @@ static void every_case_is_a_dump(void **state)
     }
     assert_int_equal(checked, 10 * (CASES - 1));
     assert_int_equal(attended, 2 * (CASES - 1));
+    assert_true(rows > 1000 && 10 * decided > 9 * rows);
 }
 
 /* Attention by its equations; what is outside causal and mask is -inf, and a query that sees
