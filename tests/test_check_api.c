@@ -40,6 +40,8 @@ static void a_trained_model_passes(void **state)
     vt_check_defaults(&o);
     assert_ok(vt_check(model, &o, NULL, NULL, &r, &test_error));
     assert_true(r.pass);
+    assert_null(r.diagnosed);
+    assert_string_equal(r.diagnosis.kind, "");
     assert_int_equal(r.batch, 2);
     assert_int_equal(r.seq, 8);
     assert_int_equal(r.of, info.parameters);
@@ -177,6 +179,11 @@ static void a_broken_model_does_not_pass(void **state)
                          VT_CHECK_FAILED);
         assert_false(r.pass);
         assert_true(strlen(test_error.text) > 10);
+        assert_non_null(r.diagnosed);           /* the numbers, not a kernel, are at fault */
+        /* Of the tables only the random direction fails, whose sum drowns in one term. */
+        const bool table = i == 0 || i == 3;
+        assert_string_equal(r.diagnosis.kind, table ? "" : "out_of_domain");
+        assert_contains(r.diagnosis.sentence, table ? "no fault is seen" : "float32");
         vt_check_free(&r);
     }
 }

@@ -34,8 +34,9 @@ static void nothing(const op_case *c, const graph_node *n, double *dx, bool befo
 /* 1/sqrt(HS) missing on layer 1's dq */
 static void dq_unscaled(const op_case *c, const graph_node *n, double *dx, bool before)
 {
+    if (before || !is(n, "h.1.attn")) return;
     const graph_tensor *q = &c->g.tensor[n->in[0]];
-    if (!before && is(n, "h.1.attn")) each(dx + q->at, q->count, sqrt(n->HS));
+    each(dx + q->at, q->count, sqrt(n->HS));
 }
 
 /* The head's part of a tied embedding missing */
@@ -48,8 +49,8 @@ static void no_head_path(const op_case *c, const graph_node *n, double *dx, bool
 /* Layer 0: attention's output projection, its weight's gradient transposed */
 static void projection_transposed(const op_case *c, const graph_node *n, double *dx, bool before)
 {
-    double *w = dx + c->g.tensor[n->in[1]].at;
     if (before || !is(n, "h.0.attn.c_proj")) return;
+    double *w = dx + c->g.tensor[n->in[1]].at;
     for (int i = 0; i < n->C; i++)
         for (int j = 0; j < i; j++) {
             const double keep = w[i * n->C + j];
@@ -68,8 +69,8 @@ static void gelu_sign(const op_case *c, const graph_node *n, double *dx, bool be
 /* Heads of dv in reverse order, in layer 0 */
 static void dv_heads(const op_case *c, const graph_node *n, double *dx, bool before)
 {
-    double *v = dx + c->g.tensor[n->in[2]].at;
     if (before || !is(n, "h.0.attn")) return;
+    double *v = dx + c->g.tensor[n->in[2]].at;
     for (int row = 0; row < n->B * n->S; row++, v += n->NH * n->HS)
         for (int h = 0; 2 * h < n->NH - 1; h++)
             for (int i = 0; i < n->HS; i++) {

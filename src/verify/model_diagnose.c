@@ -167,6 +167,26 @@ static void say(vt_op_diagnosis *out, const char *kind, const char *sentence, co
     snprintf(out->hint, sizeof out->hint, "%.*s", (int)sizeof out->hint - 1, hint);
 }
 
+static const char overflows[] = "nothing can be told of a model at such parameters: is the "
+                                "checkpoint whole, did training diverge?";
+
+/* A gradient that is a number, but none where it is computed in float or moved by a float's
+ * rounding, has no bound. */
+static bool no_bound(vt_op_diagnosis *out, const gradcheck_case *c, const gradcheck_grads *g)
+{
+    char why[200];
+    for (size_t i = 0; i < c->ntensors; i++) {
+        const gpt_tensor *t = &c->tensors[i];
+        const bool bounded = !isnan(g->rounding[i]) && isfinite(g->shaken[i]);
+        if (bounded || !isfinite(gradcheck_largest(g->hand + t->offset, t->count))) continue;
+        snprintf(why, sizeof why, "the model overflows in float32, or where it is moved by as little as "
+                 "float32 rounds: the gradient of %s has no bound", t->name);
+        say(out, check_fault_name(CHECK_OUT_OF_DOMAIN), why, overflows);
+        return true;
+    }
+    return false;
+}
+
 /* Numbers beyond what the precision holds explain everything, and are no fault of a
  * backward pass. */
 static bool out_of_domain(vt_op_diagnosis *out, const op_case *c)
@@ -177,8 +197,7 @@ static bool out_of_domain(vt_op_diagnosis *out, const op_case *c)
         const int t = gradient ? c->g.in[i - c->g.nout] : c->g.out[i];
         if (c->g.tensor[t].role >= GRAPH_INTEGERS) continue;
         if (diagnose_check(c, t, gradient, why, sizeof why) != CHECK_OUT_OF_DOMAIN) continue;
-        say(out, check_fault_name(CHECK_OUT_OF_DOMAIN), why,
-            "nothing can be told of a model at such parameters: is the checkpoint whole, did training diverge?");
+        say(out, check_fault_name(CHECK_OUT_OF_DOMAIN), why, overflows);
         return true;
     }
     return false;
@@ -199,7 +218,8 @@ static vt_status explain(vt_op_diagnosis *out, const gradcheck_case *from, op_ca
     }
     if (s) return s;
     if (d.kind == FAULT_NONE)
-        return fail(err, VT_CHECK_FAILED, "every entry agrees with what a diagnosis takes to be right");
+        return fail(err, VT_CHECK_FAILED, "no fault is seen: every entry agrees, within its bound, "
+                    "with what the diagnosis takes to be right");
     say(out, fault_kind_name(d.kind), d.sentence, d.hint);
     snprintf(out->location, sizeof out->location, "%s", d.location);
     if (d.other != FAULT_NONE) snprintf(out->other, sizeof out->other, "%s", fault_kind_name(d.other));
@@ -276,6 +296,7 @@ void model_diagnose(vt_check_report *report, const gradcheck_case *c, const grad
     report->diagnosed = NULL;
     if (!definitions && report->failed == 0) return;
     report->diagnosed = definitions ? "definitions" : report->isa;
+    if (no_bound(&report->diagnosis, c, g)) return;
     const vt_status s = diagnose_case(&report->diagnosis, c, g,
                                       definitions ? PRECISION_F64 : PRECISION_F32, &why);
     if (s) say(&report->diagnosis, "", why.text, "");
