@@ -250,13 +250,13 @@ static vt_status show(const lab_args *a, const vt_lab_report *r, vt_status s, vt
         if (compared) s = compared;
     }
     const lab_torch *torch = a->torch ? &t : NULL;
-    vt_status written = a->json ? print_json(r, torch, a->python, &why)
-                                : lab_show(stdout, r, torch, cli_utf8(), &why);
-    if (written == VT_OK && a->dump) written = vt_lab_dump(&a->o, a->dump, &why);
-    if (written) {
-        *err = why;
-        return written;
-    }
+    /* A name that says no format is a mistake; a full disk takes nobody's report. */
+    const vt_status dumped = a->dump ? vt_lab_dump(&a->o, a->dump, err) : VT_OK;
+    if (dumped == VT_USAGE) return dumped;
+    const vt_status written = a->json ? print_json(r, torch, a->python, &why)
+                                      : lab_show(stdout, r, torch, cli_utf8(), &why);
+    if (written) *err = why;
+    if (written || dumped) return written ? written : dumped;
     return s;
 }
 
