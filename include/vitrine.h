@@ -440,7 +440,8 @@ typedef struct vt_op_case {
     char     sizes[128];            /* "B 2, T 3, S 5, NH 2, HS 4, causal" */
     char     precision[12];         /* "float32" */
     double   scale;                 /* of the inputs */
-    bool     pass;
+    bool     pass;                  /* no finding, no row that fails, and something was
+                                       compared; undecided rows change nothing */
     bool     supported;             /* false: the kernel has not this precision */
     size_t   compared, of;
     double   worst;                 /* largest budget_used of outputs and gradients */
@@ -492,8 +493,9 @@ void vt_kernel_defaults(vt_kernel_options *o);
  * What a correct kernel of its precision could show is no failure: each element has a
  * bound from the analysis of rounding.  VT_CHECK_FAILED: the line names the first
  * finding; the report is filled.  VT_BAD_INPUT: the file is no kernel, or it has not
- * this operator; VT_IO: it cannot be read.  The kernel runs with the caller's rights: this
- * finds mistakes, and is no defence against a kernel that is made to cheat. */
+ * this operator; VT_IO: it cannot be read; VT_USAGE: an option; VT_INTERRUPTED: progress
+ * said so.  Whatever is returned, vt_op_report_free(report).  The kernel runs with the
+ * caller's rights: this finds mistakes, and is no defence against one made to cheat. */
 VT_MUST_CHECK vt_status vt_check_kernel(const vt_kernel_options *o, vt_check_progress *progress,
                                         void *context, vt_op_report *report, vt_error *err);
 
@@ -517,8 +519,10 @@ void vt_dump_defaults(vt_dump_options *o);
 /* The same of tensors that another program computed and wrote to a file: inputs and
  * outputs by their names in vitrine_kernel.h ("q", "o"), upstream gradients ("do") and
  * gradients ("dq"), those starting from 0.  At least one output or gradient; what is
- * not there is not compared.  One case.  VT_BAD_INPUT: a tensor is missing, or has
- * another shape or type. */
+ * not there is not compared.  One case.  VT_CHECK_FAILED: the line names the first finding;
+ * VT_BAD_INPUT: a tensor is missing, or has another shape or type; VT_USAGE: an option;
+ * VT_IO: the file cannot be read; VT_TOO_LARGE.  Whatever is returned,
+ * vt_op_report_free(report). */
 VT_MUST_CHECK vt_status vt_check_dump(const vt_dump_options *o, vt_op_report *report,
                                       vt_error *err);
 
@@ -543,7 +547,8 @@ typedef struct vt_self_report {
 
 /* Every planted fault, and `correct` random cases of correct kernels, on that many threads
  * (0: all cores; the result does not depend on it).  VT_CHECK_FAILED where a fault was
- * missed, or a correct kernel was called wrong. */
+ * missed, or a correct kernel was called wrong, or `correct` is 0: nothing was proven.
+ * VT_INTERRUPTED: progress said so.  Whatever is returned, vt_self_report_free(report). */
 VT_MUST_CHECK vt_status vt_check_self_test(size_t correct, uint64_t seed, int threads,
                                            vt_check_progress *progress, void *context,
                                            vt_self_report *report, vt_error *err);

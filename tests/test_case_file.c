@@ -11,6 +11,7 @@
 #include "formats/tensors.h"
 #include "scratch.h"
 #include "tiny_model.h"
+#include "verify/kernel_check.h"
 #include "vitrine.h"
 
 enum { CASES = 20 };
@@ -175,6 +176,34 @@ static void a_model_is_written(void **state)
            "print('compared', compared)\n", 2 * (2 + 2 * 12 + 2) + 1);
 }
 
+/* Case n of a file is case n of vt_check_kernel, number by number. */
+static void a_case_is_that_of_the_check(void **state)
+{
+    (void)state;
+    for (int n = 1; n <= 3; n++) {
+        const char *path = scratch("same.npz");
+        vt_op_written w;
+        graph_sizes z;
+        double scale;
+        precision p;
+        op_case c;
+        tensors f;
+        const tensor *t;
+        assert_ok(vt_op_write(&w, "attention", (size_t)n, 42, path, &test_error));
+        assert_true(kernel_check_case(VT_OP_ATTENTION, n, 42, &z, &scale, &p));
+        assert_ok(op_case_draw(&c, &z, p, scale, 42 + (uint64_t)n, &test_error));
+        assert_ok(tensors_open(&f, path, SIZE_MAX, &test_error));
+        assert_ok(tensors_need(&f, "q", &t, &test_error));
+        double *q = malloc(t->count * sizeof *q);
+        assert_non_null(q);
+        assert_ok(tensors_read_f64(&f, t, q, &test_error));
+        assert_memory_equal(q, c.x + c.g.tensor[graph_find(&c.g, "q")].at, t->count * sizeof *q);
+        free(q);
+        tensors_close(&f);
+        op_case_free(&c);
+    }
+}
+
 static void what_cannot_be_written_is_refused(void **state)
 {
     (void)state;
@@ -196,6 +225,7 @@ int main(void)
         cmocka_unit_test(every_case_is_a_dump),
         cmocka_unit_test(numpy_computes_attention_again),
         cmocka_unit_test(a_model_is_written),
+        cmocka_unit_test(a_case_is_that_of_the_check),
         cmocka_unit_test(what_cannot_be_written_is_refused),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);

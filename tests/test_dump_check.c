@@ -79,13 +79,18 @@ static void right_tensors_pass_and_one_wrong_entry_is_named(void **state)
            "save('wrong.npz', dk=dk)\n"
            "save('nan.npz', o=np.where(np.arange(HS) == 2, np.nan, a['o']))\n"
            "save('scale.npz', dq=a['dq'] * np.sqrt(HS))\n"
-           "print('compared', n)\n", 4);
+           "save('extra.npz', unrelated=np.zeros(3, np.float16))\n"
+           "print('compared', n)\n", 5);
     assert_ok(check("right.npz", "attention", CAUSAL));
     assert_int_equal(report.compared, 2 * 144 + 2 * 240);
     assert_int_equal(report.of, report.compared);
     assert_string_equal(report.cases[0].precision, "float64");
     assert_string_equal(report.cases[0].sizes, "B 2, T 3, S 5, NH 4, HS 6, causal");
     assert_int_equal(row("definitions")->compared, 144 + 2 * 240);
+    /* what the operator does not name says nothing of its precision */
+    assert_ok(check("extra.npz", "attention", CAUSAL));
+    assert_string_equal(report.cases[0].precision, "float64");
+    assert_contains(report.note, "unrelated");
     refuses("right.npz", "attention", (vt_dump_options){ 0 }, VT_CHECK_FAILED, "o[");
     assert_string_equal(report.cases[0].diagnosis.kind, "mask_leak");
     refuses("wrong.npz", "attention", CAUSAL, VT_CHECK_FAILED, "dk[1, 3, 2, 5]");   /* ATT-09 */

@@ -10,7 +10,7 @@
 
 void check_op_defaults(check_op_args *a)
 {
-    *a = (check_op_args){ .layout = "bthd", .seconds = 10, .temperature = 1, .cases = 1000 };
+    *a = (check_op_args){ .layout = "bthd", .seconds = 10, .temperature = 1, .cases = 10000 };
 }
 
 bool check_op_asked(const check_op_args *a)
@@ -25,12 +25,12 @@ enum { MODEL = 1, KERNEL = 2, DUMP = 4, SELF = 8, LIST = 16, TORCH = 32 };
 static const struct { const char *option; int with; } uses[] = {
     { "--entries", MODEL }, { "--differences", MODEL }, { "--every", MODEL }, { "--batch", MODEL }, { "--seq", MODEL },
     { "--isa", MODEL }, { "--op", KERNEL | DUMP | TORCH }, { "--precision", KERNEL | DUMP },
-    { "--all", KERNEL }, { "--case", KERNEL }, { "--seconds", KERNEL },
+    { "--all", KERNEL }, { "--compiler", KERNEL }, { "--case", KERNEL }, { "--seconds", KERNEL },
     { "--causal", DUMP }, { "--temperature", DUMP }, { "--layout", DUMP }, { "--heads", DUMP },
     { "--allow-degenerate", DUMP }, { "--cases", SELF }, { "--threads", MODEL | SELF },
     { "--seed", MODEL | KERNEL | DUMP | SELF | TORCH },
     { "--json", MODEL | KERNEL | DUMP | SELF | TORCH },
-    { "--junit", MODEL | KERNEL | DUMP | TORCH },
+    { "--junit", MODEL | KERNEL | DUMP | SELF | TORCH },
     { "--torch", MODEL | TORCH }, { "--python", MODEL | TORCH },
 };
 
@@ -123,7 +123,7 @@ static vt_status end_report(const check_op_args *a, vt_op_report *r, const char 
 
 static vt_status run_kernel(const check_op_args *a, vt_error *err)
 {
-    const char *compiler = getenv("CC");
+    const char *compiler = a->compiler ? a->compiler : getenv("CC");
     vt_kernel_options o;
     vt_op_report r;
     shown percent = { SIZE_MAX };
@@ -176,7 +176,9 @@ static vt_status run_self_test(const check_op_args *a, vt_error *err)
                                      cli_terminal(stderr) ? on_progress : NULL, &percent, &r, err);
     clear_progress(&percent);
     if (s == VT_OK || s == VT_CHECK_FAILED) {
-        const vt_status printed = a->json ? check_self_json(&r, &why) : check_self_text(&r, &why);
+        vt_status printed = a->junit ? check_self_junit(a->junit, &r, &why) : VT_OK;
+        if (printed == VT_OK)
+            printed = a->json ? check_self_json(&r, &why) : check_self_text(&r, &why);
         if (printed) {
             *err = why;
             s = printed;

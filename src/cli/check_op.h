@@ -8,7 +8,7 @@
 typedef struct check_op_args {
     const char *kernel, *dump;          /* NULL: not asked */
     bool        self_test, list_ops;
-    const char *op, *precision, *layout;
+    const char *op, *precision, *layout, *compiler;
     bool        all, causal, degenerate;
     int         only, heads;
     double      seconds, temperature;

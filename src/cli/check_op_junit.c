@@ -22,6 +22,30 @@ static void junit_row(junit *j, const vt_op_case *c, const vt_op_row *row)
                row->result == VT_ROW_FAIL && c->diagnosis.kind[0] ? text : NULL);
 }
 
+vt_status check_self_junit(const char *path, const vt_self_report *r, vt_error *err)
+{
+    bytes out = { 0 };
+    char text[400];
+    junit j;
+    junit_open(&j, &out, "vitrine check --self-test");
+    junit_suite(&j, "planted faults");
+    for (size_t i = 0; i < r->faults; i++) {
+        const vt_self_row *row = &r->rows[i];
+        snprintf(text, sizeof text, "%s, %s, %s", row->name, row->op, row->precision);
+        junit_case(&j, text, row->found ? JUNIT_PASS : JUNIT_FAIL, "not found", row->what);
+    }
+    snprintf(text, sizeof text, "%zu of %zu kinds named rightly", r->right, r->faults);
+    junit_case(&j, "kinds", 10 * r->right >= 9 * r->faults ? JUNIT_PASS : JUNIT_FAIL, text, NULL);
+    junit_suite(&j, "correct kernels");
+    snprintf(text, sizeof text, "%zu false alarms in %zu cases", r->alarms, r->correct);
+    junit_case(&j, "false alarms", r->alarms || !r->correct ? JUNIT_FAIL : JUNIT_PASS, text,
+               r->alarms ? r->alarm : NULL);
+    vt_status s = junit_close(&j, err);
+    if (s == VT_OK) s = io_replace(path, out.data, out.len, err);
+    bytes_free(&out);
+    return s;
+}
+
 vt_status check_op_junit(const char *path, const vt_op_report *r, const char *name, vt_error *err)
 {
     bytes out = { 0 };

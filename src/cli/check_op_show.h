@@ -10,5 +10,6 @@ VT_MUST_CHECK vt_status check_op_junit(const char *path, const vt_op_report *r, 
                                        vt_error *err);
 VT_MUST_CHECK vt_status check_self_text(const vt_self_report *r, vt_error *err);
 VT_MUST_CHECK vt_status check_self_json(const vt_self_report *r, vt_error *err);
+VT_MUST_CHECK vt_status check_self_junit(const char *path, const vt_self_report *r, vt_error *err);
 
 #endif

@@ -43,6 +43,7 @@ static const option_row rows[] = {
     { OPTION_NAME, "--precision", AT(op.precision), "NAME", 0, 0, "float64 or float32 [those that it has]" },
     { OPTION_FLAG, "--all", AT(op.all), NULL, 0, 0, "all cases, also after two that fail" },
     { OPTION_INT, "--case", AT(op.only), "N", 1, INT_MAX, "only this case" },
+    { OPTION_NAME, "--compiler", AT(op.compiler), "COMMAND", 0, 0, "of a .c, with its options; else $CC, else cc" },
     { OPTION_REAL, "--seconds", AT(op.seconds), "S", 0.01, 86400, "that a call may take" },
 
     { OPTION_GROUP, "of tensors out of any program", 0, NULL, 0, 0, NULL },
