@@ -443,6 +443,8 @@ typedef struct vt_op_case {
     bool     pass;                  /* no finding, no row that fails, and something was
                                        compared; undecided rows change nothing */
     bool     supported;             /* false: the kernel has not this precision */
+    bool     hung;                  /* a call did not return in time: the cases behind it
+                                       are left out */
     size_t   compared, of;
     double   worst;                 /* largest budget_used of outputs and gradients */
     char     finding[400];          /* of the kernel's process: it crashed, hung, wrote

@@ -22,9 +22,15 @@
  * Memory.  Tensors are row-major and dense, floats of the type that c->dtype names;
  * targets and tokens are int32_t; masks are one byte a cell.  A buffer is aligned to its
  * element and to nothing more, and ends at a page that cannot be touched: to read or
- * write behind it is reported, and so is to write an input.  Nothing is to be kept from
- * one call to the next, but in `save`: what the forward call leaves there, the backward
- * call finds.
+ * write behind it is reported, and so is to write an input.  Outputs hold NaN before the
+ * forward call: every element is to be written.  malloc and threads are yours to use, as
+ * long as both are given back before the call returns.
+ *
+ * Nothing is to be kept from one call to the next, but in `save`: what the forward call
+ * leaves there, the backward call finds, in another process perhaps, so that a static
+ * variable is not there, nor a pointer good.  `save` is aligned to 8 bytes; what it holds
+ * before the forward call is not told.  Both passes may write to it.  A kernel that has a
+ * backward pass only is called without a forward pass before, and must not read it.
  *
  * Gradients.  din[i] is d loss / d in[i], of the same shape, or NULL where there is none
  * (masks, targets, tokens).  Backward ADDS into it: what was there counts.  dout[i] is
@@ -38,6 +44,8 @@
  * A kernel runs with your rights, in a process of its own.  The check finds mistakes; it
  * is no defence against a kernel that is made to cheat (to read what is expected of it out
  * of the memory of the check, say), nor against one that does harm.
+ *
+ * A .c file is compiled with $CC, or cc: -std=c11 -O2 -shared -fPIC, linked with -lm.
  */
 #ifndef VITRINE_KERNEL_H
 #define VITRINE_KERNEL_H
@@ -82,7 +90,10 @@ enum { VT_GELU_X };                                 /* (N);      out: y (N) */
 
 /* q (B, T, NH, HS), k and v (B, S, NH, HS), mask (T, S) or NULL; out: o (B, T, NH, HS).
  * c->causal: query t sees the keys u <= S - T + t.  With a mask: those whose byte is 1,
- * and both where both are given.  A query that sees no key has output 0, gradient 0. */
+ * and both where both are given.  A query that sees no key has output 0, gradient 0.  S may
+ * be less than T: of a causal call the first T - S queries then see no key (S - T + t would
+ * be negative, and size_t has no sign: ask u + T <= S + t).  Keys and values that a query
+ * may not see may be NaN: leave them out, a weight of 0 does not. */
 enum { VT_ATTENTION_Q, VT_ATTENTION_K, VT_ATTENTION_V, VT_ATTENTION_MASK };
 
 /* x (B, T, C), w's (C, NH*HS), b's (NH*HS), wo (NH*HS, C), bo (C), mask (T, T) or NULL;

@@ -54,6 +54,33 @@ contains "$out" "exact zeros" "a query that sees no key is held to exact zeros"
 CC="cc -DFAULT=2" check 1 "the line to repeat a case is right" --kernel "$own" --op attention --case 30 --seed 42
 is "$(grep -c '^  30  float32' .out)" 1 "only that case"
 
+# ---- a kernel in tiles, by somebody who had read the page and the header only ----
+docs=$root/tests/kernels/attention_from_docs.c
+check 0 "attention_from_docs.c is right" --kernel "$docs" --op attention
+contains "$out" "56 of 56 cases" "in float64 and float32"
+plant() {                               # SED KIND WHAT
+    sed "$1" "$docs" > attention_from_docs.c
+    ok "$3: planted" sh -c '! cmp -s "$1" attention_from_docs.c' sh "$docs"
+    check 1 "$3: found" --kernel attention_from_docs.c --op attention --precision float64
+    contains "$out" "diagnosis: $2" "$3: $2"
+}
+plant 's/(dp\[j\] - delta) \* scale/(dp[j] - delta)/' scale_missing "dS without 1/sqrt(HS)"
+plant 's/ - delta)/)/' softmax_row_sum_missing "dS without the row sum"
+plant 's/dv\[key + d\] += p/dv[key + d] = p/' overwritten "dv is assigned"
+plant 's/if (!sees(c, t0 + i, u0 + j)) continue;/const REAL seen = sees(c, t0 + i, u0 + j);/
+       s/const REAL p = EXP(s\[j\] - top/const REAL p = !seen ? 0 : EXP(s[j] - top/' mask_leak "0 times a hidden value"
+contains "$out" "hidden NaN" "and which check says so"
+plant 's/\*lse = c->save/*lse = F(kept)/
+       s/^static int F(forward)/static REAL F(kept)[100000];\n&/' nondeterministic "lse in a static"
+contains "$out" 'goes into `save`' "and where it belongs"
+
+# ---- what a pass says, and what not ------------------------------------------------
+/usr/bin/python3 -c 'import numpy as np
+a = dict(np.load("layernorm.npz")); a["x.grad"] = a.pop("dx"); np.savez("renamed.npz", **a)'
+check 0 "a gradient by another name" --dump renamed.npz --op layernorm
+contains "$out" "x.grad (is dx meant?)" "is asked for"
+contains "$out" "not checked: dx" "and not called right"
+
 # ---- other libraries ---------------------------------------------------------------
 ok "a shared library is built" cc -shared -fPIC -I"$root/include" -o own.so "$own" -lm
 check 0 "a shared library" --kernel own.so --op attention --precision float32
@@ -77,7 +104,8 @@ cat > hang.c <<'END'
 #include <vitrine_kernel.h>
 int vt_kernel(const vt_kernel_call *c) { volatile const vt_kernel_call *w = c; while (w) {} return 0; }
 END
-check 1 "a hang is a finding" --kernel hang.c --op gelu --seconds 0.2 --case 1
+check 1 "a hang is a finding" --kernel hang.c --op gelu --seconds 0.2
+contains "$out" " in 1 of 56 cases" "and the last case"
 cat > input.c <<'END'
 #include <stdint.h>
 #include <vitrine_kernel.h>

@@ -117,6 +117,20 @@ void vt_dump_defaults(vt_dump_options *o)
     *o = (vt_dump_options){ .layout = "bthd", .temperature = 1, .seed = 42 };
 }
 
+/* Outputs and gradients that the file lacks. */
+static void dump_unchecked(vt_op_report *r, const vt_op_case *c)
+{
+    const size_t size = sizeof r->unchecked;
+    for (size_t i = 0; i < c->nrows; i++) {
+        const vt_op_row *row = &c->rows[i];
+        const bool tensor = row->kind == VT_ROW_OUTPUT || row->kind == VT_ROW_GRADIENT;
+        const size_t used = strlen(r->unchecked);
+        if (tensor && row->result == VT_ROW_UNDECIDED && used < size)
+            snprintf(r->unchecked + used, size - used, "%s%s", used ? ", " : "not in the file, not checked: ",
+                     row->name);
+    }
+}
+
 static vt_status dump_report(vt_op_report *report, const dump_options *d, vt_error *err)
 {
     vt_op_case *c = calloc(1, sizeof *c);
@@ -126,6 +140,7 @@ static vt_status dump_report(vt_op_report *report, const dump_options *d, vt_err
     report->seed = d->seed;
     snprintf(report->op, sizeof report->op, "%s", graph_op_name(d->op));
     const vt_status s = dump_check(c, d, report->note, sizeof report->note, err);
+    dump_unchecked(report, c);
     report->pass = c->pass;
     report->failed = !c->pass;
     report->compared = c->compared;

@@ -14,13 +14,29 @@ static paint paint_of(FILE *f)
                     .off = cli_color(f, "\033[0m") };
 }
 
-/* A share of a bound: percent, or from ten times on a factor. */
-static const char *share_text(char out[32], double share)
+/* A share of a bound: percent, or from ten times on a factor.  Of what is infinite beside
+ * it, `found` was not finite, or the bound is 0. */
+static const char *share_text(char out[32], double share, bool finite)
 {
-    if (!isfinite(share)) snprintf(out, 32, "NaN or Inf");
+    if (!isfinite(share)) snprintf(out, 32, "%s", finite ? "not exact" : "NaN or Inf");
     else if (share < 10) snprintf(out, 32, "%.1f%%", 100 * share);
     else snprintf(out, 32, "%.1e x", share);
     return out;
+}
+
+/* Whether all that was found beyond its bound was a number. */
+static bool found_finite(const vt_op_case *c)
+{
+    for (size_t i = 0; i < c->nrows; i++)
+        if (c->rows[i].compared && !isfinite(c->rows[i].found)) return false;
+    return true;
+}
+
+static bool all_finite(const vt_op_report *r)
+{
+    for (size_t i = 0; i < r->ncases; i++)
+        if (!found_finite(&r->cases[i])) return false;
+    return true;
 }
 
 static void word(const paint *p, vt_row_result result)
@@ -50,7 +66,7 @@ static void show_row(const vt_op_row *row, const paint *p)
     char share[32] = "", compared[48] = "";
     const bool tensor = row->kind == VT_ROW_OUTPUT || row->kind == VT_ROW_GRADIENT;
     if (row->compared) snprintf(compared, sizeof compared, "%zu/%zu", row->compared, row->of);
-    if (row->compared && row->kind != VT_ROW_EXACT) share_text(share, row->budget_used);
+    if (row->compared && row->kind != VT_ROW_EXACT) share_text(share, row->budget_used, isfinite(row->found));
     printf("    %-28s %15s %11s  ", row->name, compared, share);
     word(p, row->result);
     if (row->note[0] && !(tensor && row->result == VT_ROW_PASS))
@@ -96,7 +112,7 @@ static void show_case(const vt_op_case *c, const paint *p)
 {
     char share[32];
     printf("%4d  %-8s %-7.4g %-46s %7zu  %11s  ", c->number, c->precision, c->scale, c->sizes,
-           c->compared, share_text(share, c->worst));
+           c->compared, share_text(share, c->worst, found_finite(c)));
     word(p, c->pass ? VT_ROW_PASS : VT_ROW_FAIL);
     putchar('\n');
 }
@@ -180,7 +196,8 @@ vt_status check_op_text(const vt_op_report *r, const check_op_args *a, vt_error 
     if (r->note[0]) printf("note: %s\n", r->note);
     printf("seed %llu; compared %zu of %zu in %zu of %zu cases, at most %s%s: %s%s%s\n",
            (unsigned long long)r->seed, r->compared, r->of, r->ncases, r->planned,
-           share_text(share, r->worst), isfinite(r->worst) ? " of the bound" : "", r->pass ? p.green : p.red, r->pass ? "PASS" : "FAIL", p.off);
+           share_text(share, r->worst, all_finite(r)), isfinite(r->worst) ? " of the bound" : "",
+           r->pass ? p.green : p.red, r->pass ? "PASS" : "FAIL", p.off);
     if (r->unchecked[0]) printf("%s\n", r->unchecked);
     return s ? s : cli_flush(err);
 }
@@ -201,7 +218,7 @@ vt_status check_self_text(const vt_self_report *r, vt_error *err)
     }
     printf("faults found %zu of %zu; kind named rightly %zu of %zu; false alarms %zu in %zu correct "
            "cases (at most %s of the bound); seed %llu: %s%s%s\n", r->found, r->faults, r->right,
-           r->faults, r->alarms, r->correct, share_text(share, r->worst),
+           r->faults, r->alarms, r->correct, share_text(share, r->worst, false),
            (unsigned long long)r->seed, r->pass ? p.green : p.red, r->pass ? "PASS" : "FAIL", p.off);
     if (r->alarms) printf("first false alarm: %s\n", r->alarm);
     return cli_flush(err);

@@ -426,14 +426,46 @@ static vt_status judge(dump *d, vt_op_case *out, vt_error *err)
     return s;
 }
 
+/* "dq" for a name that means it: "grad_q", "q.grad"; NULL. */
+static const graph_tensor *meant(const dump *d, const char *name)
+{
+    static const char *const ways[] = { "grad_%s", "%s_grad", "%s.grad", "grad.%s", "grad%s", "%sgrad",
+                                        "d_%s" };
+    char text[GRAPH_NAME + 8];
+    for (int i = 0; i < d->c.g.nin; i++) {
+        const graph_tensor *t = &d->c.g.tensor[d->c.g.in[i]];
+        if (t->role != GRAPH_INPUT || d->found.has_dx[d->c.g.in[i]]) continue;
+        for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
+            const char *mark = strstr(ways[w], "%s");
+            snprintf(text, sizeof text, "%.*s%s%s", (int)(mark - ways[w]), ways[w], t->name, mark + 2);
+            if (strcasecmp(text, name) == 0) return t;
+        }
+    }
+    return NULL;
+}
+
+/* Names that others give an output. */
+static bool means_output(const char *name)
+{
+    return strcasecmp(name, "out") == 0 || strcasecmp(name, "output") == 0 || strcasecmp(name, "y") == 0 ||
+           strcasecmp(name, "o") == 0;
+}
+
 static void note_unused(const dump *d, char *note, size_t size)
 {
     size_t used = 0;
     note[0] = '\0';
     for (size_t i = 0; i < d->file.count && used < size; i++)
         if (!d->used[i]) {
-            const int n = snprintf(note + used, size - used, "%s%s", used ? ", " : "not used: ",
-                                   d->file.items[i].name);
+            const char *name = d->file.items[i].name;
+            const int out = d->c.g.out[0];
+            const graph_tensor *t = meant(d, name);
+            const bool output = !d->found.has_x[out] && means_output(name);
+            int n = snprintf(note + used, size - used, "%s%s", used ? ", " : "not used: ", name);
+            used += n > 0 ? (size_t)n : 0;
+            if (used >= size || (!t && !output)) continue;
+            n = snprintf(note + used, size - used, " (is %s%s meant?)", t ? "d" : "",
+                         t ? t->name : d->c.g.tensor[out].name);
             used += n > 0 ? (size_t)n : 0;
         }
 }

@@ -67,6 +67,7 @@ static const char *pass_name(int pass)
 static void note_end(vt_op_case *out, const kernel_outcome *o, int pass)
 {
     if (o->said[0] && !out->said[0]) snprintf(out->said, sizeof out->said, "%.399s", o->said);
+    out->hung = out->hung || o->end == KERNEL_TIMED_OUT;
     if (out->finding[0] || o->end == KERNEL_OK) return;
     snprintf(out->finding, sizeof out->finding, "%s pass: %s", pass_name(pass),
              o->end == KERNEL_UNSUPPORTED ? "returned VT_KERNEL_UNSUPPORTED, but not at first"
@@ -335,6 +336,7 @@ static vt_status run_number(vt_op_report *r, const op_kernel *k, const kernel_ch
     if (c->pass) return VT_OK;
     r->failed++;
     t->failures[p]++;
+    if (c->hung) t->failures[0] = t->failures[1] = MOST_FAILURES;
     if (t->first_failing < 0) t->first_failing = (int)r->ncases - 1;
     return VT_OK;
 }
