@@ -4,7 +4,7 @@
 #define CHECK_SUBJECT_H
 
 #include "support.h"
-#include "verify/gradcheck.h"
+#include "verify/model/gradcheck.h"
 
 typedef struct subject {
     gpt_config z;

@@ -7,7 +7,7 @@
  * lse in base e and base 2, D = sum do o, Welford's variance, layer norm with the mean
  * taken off last, the logistic form of GELU.  Sizes 1 .. 17, scales 1e-4 .. 1e4.
  */
-#include "verify/op_case.h"
+#include "verify/op/op_case.h"
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>

@@ -11,7 +11,7 @@
 #include "formats/tensors.h"
 #include "scratch.h"
 #include "tiny_model.h"
-#include "verify/kernel_check.h"
+#include "verify/op/kernel_check.h"
 #include "vitrine.h"
 
 enum { CASES = 20 };

@@ -11,9 +11,9 @@
 #include <string.h>
 #include "base/rng.h"
 #include "check_subject.h"
-#include "verify/adjoint.h"
-#include "verify/degenerate.h"
-#include "verify/exact.h"
+#include "verify/model/adjoint.h"
+#include "verify/model/degenerate.h"
+#include "verify/model/exact.h"
 
 static const gpt_config small = { .L = 2, .C = 6, .NH = 3, .FF = 7, .T = 5, .V = 11 };
 

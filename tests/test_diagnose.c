@@ -1,7 +1,7 @@
 /* test_diagnose.c -- the diagnosis names the fault that was planted. */
 #include "support.h"
-#include "verify/diagnose.h"
-#include "verify/specimens.h"
+#include "verify/diagnosis/diagnose.h"
+#include "verify/selftest/specimens.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

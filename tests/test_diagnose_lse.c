@@ -3,7 +3,7 @@
  * line changed by each fault, and rounded at the end.
  */
 #include "support.h"
-#include "verify/diagnose.h"
+#include "verify/diagnosis/diagnose.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include "support.h"
 #include <stdlib.h>
 #include <string.h>
-#include "verify/entry_name.h"
+#include "verify/model/entry_name.h"
 
 static const gpt_config z = { .L = 2, .C = 6, .NH = 3, .FF = 7, .T = 5, .V = 11 };
 

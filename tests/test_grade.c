@@ -6,7 +6,7 @@
 #include <string.h>
 #include "lab/grade_trial.h"
 #include "lab/grade_words.h"
-#include "verify/op_case.h"
+#include "verify/op/op_case.h"
 
 static size_t elements(const graph_sizes *z, const char *axes)
 {

@@ -8,7 +8,7 @@
 #include <string.h>
 #include "model_case.h"
 #include "support.h"
-#include "verify/op_case.h"
+#include "verify/op/op_case.h"
 
 typedef double _Complex c128;
 

@@ -2,7 +2,7 @@
 #include "support.h"
 #include "scratch.h"
 #include "kernels/nasty.h"
-#include "verify/kernel_host.h"
+#include "verify/host/kernel_host.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

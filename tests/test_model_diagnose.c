@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "check_subject.h"
-#include "verify/model_diagnose.h"
+#include "verify/model/model_diagnose.h"
 #include "vitrine.h"
 
 static const gpt_config small = { .L = 2, .C = 6, .NH = 3, .FF = 7, .T = 5, .V = 11 };

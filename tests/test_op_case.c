@@ -1,7 +1,7 @@
 /* test_op_case.c -- the problems that are put to kernels: repeatable, exact in their
  * precision, away from everything degenerate, and what is degenerate is said.
  */
-#include "verify/op_case.h"
+#include "verify/op/op_case.h"
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>

@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "verify/kernel_check.h"
-#include "verify/op_judge.h"
-#include "verify/specimens.h"
+#include "verify/op/kernel_check.h"
+#include "verify/op/op_judge.h"
+#include "verify/selftest/specimens.h"
 
 static int correct(const vt_kernel_call *c)
 {

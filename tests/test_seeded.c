@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include "check_subject.h"
-#include "verify/diagnose.h"
-#include "verify/model_diagnose.h"
-#include "verify/op_call.h"
-#include "verify/op_judge.h"
-#include "verify/specimens.h"
+#include "verify/diagnosis/diagnose.h"
+#include "verify/model/model_diagnose.h"
+#include "verify/op/op_call.h"
+#include "verify/op/op_judge.h"
+#include "verify/selftest/specimens.h"
 
 enum { SEEDED = 25 };
 

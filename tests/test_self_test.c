@@ -2,7 +2,7 @@
 #include "support.h"
 #include <stdio.h>
 #include <string.h>
-#include "verify/specimens.h"
+#include "verify/selftest/specimens.h"
 #include "vitrine.h"
 
 static void all_faults_are_found_and_no_correct_kernel_is_called_wrong(void **state)

@@ -14,9 +14,9 @@
 #include "base/rng.h"
 #include "model/gpt.h"
 #include "support.h"
-#include "verify/faults.h"
-#include "verify/kernel_host.h"
-#include "verify/specimens.h"
+#include "verify/diagnosis/faults.h"
+#include "verify/host/kernel_host.h"
+#include "verify/selftest/specimens.h"
 
 #define VT_SCALAR 64
 #include "kernels/definitions.h"

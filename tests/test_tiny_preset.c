@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include "base/rng.h"
 #include "support.h"
-#include "verify/gradcheck.h"
+#include "verify/model/gradcheck.h"
 
 /* 64 of each: 11 matrices and 4 vectors of 96 or 128 give 64 entries, the other
  * 14 vectors all of their 32. */

@@ -2,7 +2,7 @@
  *
  * Gradients and updates are held to a computation in double that shares no code
  * with the trainer: the definitions' gradient (proven in test_gpt.c) and AdamW
- * and clipping written out here.  Bounds are those of verify/gradcheck.h.
+ * and clipping written out here.  Bounds are those of verify/model/gradcheck.h.
  */
 #include "support.h"
 #include <math.h>
@@ -11,7 +11,7 @@
 #include "base/rng.h"
 #include "model_case.h"
 #include "train/trainer.h"
-#include "verify/gradcheck.h"
+#include "verify/model/gradcheck.h"
 
 static const gpt_config small = { .L = 2, .C = 6, .NH = 3, .FF = 7, .T = 5, .V = 11 };
 static const gpt_config square = { .L = 2, .C = 32, .NH = 2, .FF = 64, .T = 16, .V = 61,

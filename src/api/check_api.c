@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include "api/model.h"
 #include "base/rng.h"
-#include "verify/case_file.h"
+#include "verify/op/case_file.h"
 #include "vitrine.h"
 
 void vt_check_defaults(vt_check_options *o)

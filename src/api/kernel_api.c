@@ -2,11 +2,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "verify/case_file.h"
-#include "verify/dump_check.h"
-#include "verify/kernel_check.h"
-#include "verify/op_judge.h"
-#include "verify/self_test.h"
+#include "verify/op/case_file.h"
+#include "verify/op/dump_check.h"
+#include "verify/op/kernel_check.h"
+#include "verify/op/op_judge.h"
+#include "verify/selftest/self_test.h"
 #include "vitrine.h"
 
 static const char *const meanings[] = {

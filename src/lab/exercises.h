@@ -2,14 +2,14 @@
  *
  * An exercise is one or two functions that a learner writes (exercises/NAME.c), on plain
  * arrays of double.  Each is a pass of an operator that the verification engine has as a
- * graph (verify/graph.h): here stands which of the graph's tensors the function is handed
+ * graph (verify/graph/graph.h): here stands which of the graph's tensors the function is handed
  * under which name, and how it is called.
  */
 #ifndef EXERCISES_H
 #define EXERCISES_H
 
-#include "verify/graph.h"
-#include "verify/kernel_host.h"
+#include "verify/graph/graph.h"
+#include "verify/host/kernel_host.h"
 
 enum { EXERCISE_TENSORS = 12, EXERCISE_FUNCTIONS = 2, EXERCISE_CASES = 7 };
 

@@ -2,7 +2,7 @@
  *
  * First what a second call tells: a gradient that does not depend on what it started from
  * is assigned.  Then the diagnosis, a faulty function that gives just these numbers
- * (verify/diagnose.h), as far as it concerns what a learner of this exercise writes.  Then
+ * (verify/diagnosis/diagnose.h), as far as it concerns what a learner of this exercise writes.  Then
  * patterns of the one tensor: a constant factor, which may be one of the exercise's
  * numbers; rows that are not to be counted; a first row that alone is right.  Last, what
  * the line computes.

@@ -1,6 +1,6 @@
 /* grade_slips.c -- see grade_slips.h.
  *
- * The diagnosis (verify/diagnose.h) knows what goes wrong in kernels.  Here are slips of a
+ * The diagnosis (verify/diagnosis/diagnose.h) knows what goes wrong in kernels.  Here are slips of a
  * first attempt in C: K and V exchanged, dK[t] where dK[u] is meant, 1/D of two int.  Each
  * is computed, and told only where all of the tensor agrees with it to rounding; or is a
  * trace in memory that nothing else leaves.

@@ -3,7 +3,7 @@
 #define GRADE_SLIPS_H
 
 #include "lab/grade_trial.h"
-#include "verify/faults.h"
+#include "verify/diagnosis/faults.h"
 
 typedef struct grade_slip {
     fault_kind  kind;

@@ -5,7 +5,7 @@
 #define GRADE_TRIAL_H
 
 #include "lab/exercises.h"
-#include "verify/op_case.h"
+#include "verify/op/op_case.h"
 
 typedef struct grading {
     const exercise *e;

@@ -3,7 +3,7 @@
 #define GRADE_WORDS_H
 
 #include "lab/exercises.h"
-#include "verify/diagnose.h"
+#include "verify/diagnosis/diagnose.h"
 
 /* "T 5, C 6, D 3, vocab 7" */
 void grade_sizes(char *out, size_t size, const exercise *e, const graph_sizes *z);
