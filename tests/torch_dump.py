@@ -133,10 +133,12 @@ def others():
         save(logits=x, target=target, loss=loss, dloss=dloss, dlogits=x.grad)
         check('cross_entropy, %s' % dtype, 0, 'crossentropy', '--temperature', '0.7', numbers=60)
 
-    x = draw(4, 6, dtype=torch.bfloat16)
+    x = draw(4, 6, dtype=torch.bfloat16, requires_grad=True)
+    dp = draw(4, 6, dtype=torch.bfloat16)
     p = F.softmax(x, dim=1)
-    save(x=x, p=p)
-    check('softmax in bfloat16', 0, 'softmax', '--precision', 'bfloat16', numbers=24)
+    p.backward(dp)
+    save(x=x, p=p, dp=dp, dx=x.grad)
+    check('softmax in bfloat16', 0, 'softmax', '--precision', 'bfloat16', numbers=48)
     check('which is not float32', 1, 'softmax', row='p')
 
 
