@@ -95,7 +95,7 @@ answers turned 'a["dw"] = a["dw"].T'
 refuses 4 "its dw has another shape" "one of another shape" check ./turned --op linear
 answers more 'a["d2w"] = a["dw"]'
 refuses 4 "d2w" "one that nobody asked for" check ./more --op linear
-answers none 'import os; os._exit(0)'
+answers none 'import os; sys.stdout.flush(); os._exit(0)'
 refuses 4 "torch.1.npz" "no answer at all" check ./none --op linear
 
 ok "no file is left behind" rmdir tmp
