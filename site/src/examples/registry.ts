@@ -1,0 +1,9 @@
+/* registry.ts -- every tiny numerical example by its name.
+ *
+ * A content file says `example: {use: NAME, ...}`.  The import is lazy, so a
+ * page loads the examples that it shows and no others.
+ */
+import type { Example } from './types';
+
+export const examples: Readonly<Record<string, () => Promise<{ readonly example: Example }>>> = {
+};
