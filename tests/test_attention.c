@@ -89,7 +89,7 @@ static double *project(const double *x, const double *w, const double *b)
     return y;
 }
 
-/* proves attn.scores attn.scaled attn.masked attn.softmax attn.values */
+/* proves attn.split attn.scores attn.scaled attn.masked attn.softmax attn.values attn.merge */
 static void golden_forward(void **state)
 {
     (void)state;
@@ -176,7 +176,7 @@ static void golden_backward(void **state)
 /* ---- P cached positions, B > 1: a naive implementation -------------------- */
 
 /* Every stage at one (b, h, t, u), each from its equation alone. */
-/* proves attn.scores attn.scaled attn.masked attn.softmax attn.values */
+/* proves attn.split attn.scores attn.scaled attn.masked attn.softmax attn.values attn.merge */
 static void naive_stages(void **state)
 {
     (void)state;

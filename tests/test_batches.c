@@ -18,6 +18,7 @@ static int fill(void **state)
 }
 
 /* LOSS-03: stream 0 .. 19, B = 2, T = 4. */
+/* proves batch.window batch.target */
 static void every_target_is_the_next_token(void **state)
 {
     (void)state;
@@ -74,6 +75,7 @@ static void the_shortest_text_is_one_window(void **state)
 }
 
 /* Windows of each epoch, in order, as NumPy's permutation of its stream. */
+/* proves batch.window batch.target batch.shuffle */
 static void the_order_is_numpys(void **state)
 {
     (void)state;

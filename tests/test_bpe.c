@@ -178,6 +178,7 @@ static void fill(rng *r, unsigned char *text, size_t n, const char *letters)
 /* ---- training ---- */
 
 /* Random corpora over few letters: runs, ties and touching pairs everywhere. */
+/* proves bpe.count bpe.best bpe.merge bpe.rank bpe.encode */
 static void test_train_equals_naive(void **unused)
 {
     (void)unused;
@@ -210,6 +211,7 @@ static void test_train_equals_naive(void **unused)
 }
 
 /* TOK-01: a pair must occur twice. */
+/* proves bpe.count */
 static void test_tiny_corpora(void **unused)
 {
     (void)unused;
@@ -248,6 +250,7 @@ static void test_tiny_corpora(void **unused)
 
 /* TOK-02: aaaababab: overlapping, (a,a) = 3 ties with (a,b) = 3 and would win the
  * tie; without overlap (a,a) = 2, so the first merge is (a,b). */
+/* proves bpe.count bpe.best */
 static void test_overlap(void **unused)
 {
     (void)unused;
@@ -460,6 +463,7 @@ static void test_long_run_trains(void **unused)
 }
 
 /* TOK-08: random bytes round-trip, with merges that cut characters apart. */
+/* proves bpe.decode bpe.encode bpe.merge */
 static void test_round_trip(void **unused)
 {
     (void)unused;

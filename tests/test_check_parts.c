@@ -19,6 +19,7 @@ static const gpt_config small = { .L = 2, .C = 6, .NH = 3, .FF = 7, .T = 5, .V =
 
 /* ---- the adjoint identity ---------------------------------------------- */
 
+/* proves diff.adjoint */
 static void each_part_is_its_forward_pass_adjoint(void **state)
 {
     (void)state;
@@ -86,6 +87,7 @@ static void a_wrong_entry_breaks_the_identity(void **state)
 
 /* VER-01: f(x) = 2x, whose backward is 2v; the one on trial gives it reversed.  With
  * projections drawn from [0, 1) and a tolerance that grows with n it is accepted. */
+/* proves diff.adjoint */
 static void a_reversed_gradient_of_2x_is_rejected(void **state)
 {
     (void)state;

@@ -49,6 +49,7 @@ static void numpy_split(uint64_t seed, size_t count, size_t nvalid, bool *valid)
     assert_int_equal(pclose(f), 0);
 }
 
+/* proves batch.split */
 static void ten_documents_or_more_are_split_whole(void **state)
 {
     (void)state;

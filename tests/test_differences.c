@@ -19,6 +19,7 @@ static double polynomial_at(void *context, double x)
     return y;
 }
 
+/* proves diff.central */
 static void plain_central_difference(void **state)
 {
     (void)state;
@@ -43,6 +44,7 @@ static differences within(const differences_function *f, double x, double right,
     return d;
 }
 
+/* proves diff.five */
 static void polynomials(void **state)
 {
     (void)state;
@@ -76,6 +78,7 @@ static double stairs_at(void *context, double x) { return floor(x / *(double *)c
 static double line_at(void *context, double x) { return *(double *)context * x; }
 static double square_at(void *context, double x) { return *(double *)context * x * x; }
 
+/* proves diff.five */
 static void smooth_functions(void **state)
 {
     (void)state;

@@ -62,6 +62,7 @@ static void refused(const float *logits, size_t V, filter_options o, vt_status s
 }
 
 /* SAMP-01 */
+/* proves sample.greedy */
 static void samp01_temperature_zero(void **state)
 {
     (void)state;
@@ -92,6 +93,7 @@ static void samp01_temperature_zero(void **state)
 }
 
 /* SAMP-03 */
+/* proves sample.topp */
 static void samp03_top_p_keeps_at_least_one(void **state)
 {
     (void)state;
@@ -104,6 +106,7 @@ static void samp03_top_p_keeps_at_least_one(void **state)
 }
 
 /* SAMP-04 */
+/* proves sample.topp sample.topk */
 static void samp04_the_crossing_token_is_kept(void **state)
 {
     (void)state;
@@ -123,6 +126,7 @@ static void samp04_the_crossing_token_is_kept(void **state)
 
 /* SAMP-04, SAMP-06: equal weights are exact, so a mass that has reached p is
  * not below it, and a running mass that equals u does not exceed it. */
+/* proves sample.topp sample.draw */
 static void thresholds_are_on_the_right_side(void **state)
 {
     (void)state;
@@ -137,6 +141,7 @@ static void thresholds_are_on_the_right_side(void **state)
     }
 }
 
+/* proves sample.topk */
 static void top_k_breaks_ties_by_id(void **state)
 {
     (void)state;
@@ -228,6 +233,7 @@ static void logits_that_are_no_numbers_are_refused(void **state)
 
 /* u on an even grid of N: the inverse CDF gives each id N p times, but for the
  * grid points that fall on its two ends. */
+/* proves sample.temperature sample.draw */
 static void an_even_grid_gives_each_id_its_share(void **state)
 {
     (void)state;
@@ -250,6 +256,7 @@ static void an_even_grid_gives_each_id_its_share(void **state)
 
 /* Pearson's statistic of draws with the generator; 8 ids, so 7 degrees of
  * freedom: 24.32 is exceeded once in a thousand seeds, and the seed is fixed. */
+/* proves sample.temperature sample.draw */
 static void draws_follow_the_distribution(void **state)
 {
     (void)state;
@@ -311,6 +318,7 @@ static bool reference(const float *x, size_t V, filter_options o, double u, naiv
     return true;
 }
 
+/* proves sample.temperature sample.topk sample.topp sample.probs sample.draw */
 static void equals_the_naive_reference(void **state)
 {
     (void)state;

@@ -50,6 +50,7 @@ static void exact_logits(double *out, const gpt_config *z, const float *w, const
 
 /* GEN-01: prompts shorter than the window, as long, and longer; each of the next
  * tokens, while the cache serves and once the window moves. */
+/* proves gen.logits gen.append */
 static void each_token_is_a_forward_of_the_last_window(void **state)
 {
     (void)state;

@@ -32,6 +32,10 @@ static void every_gradient(const gpt_config *z, int B, int T)
     model_case_free(&c);
 }
 
+/* proves attn.dxn attn.dwq attn.dwk attn.dwv attn.dbq attn.dbk attn.dbv block.dln1 */
+/* proves block.dres block.dln2 attn.do attn.dwo attn.dbo block.datt gpt.dembed */
+/* proves mlp.dg mlp.dwproj mlp.dbproj mlp.df mlp.dn mlp.dwfc mlp.dbfc */
+/* proves head.dlogits head.dy head.dwhead head.dres */
 static void gradients_equal_complex_step(void **state)
 {
     (void)state;
@@ -44,6 +48,7 @@ static void gradients_equal_complex_step(void **state)
 }
 
 /* OPT-04, CKPT-03: one parameter, the sum of both uses' gradients. */
+/* proves head.dwte */
 static void gradients_of_a_tied_model(void **state)
 {
     (void)state;
@@ -55,6 +60,7 @@ static void gradients_of_a_tied_model(void **state)
 
 /* LOSS-04, OPT-04: backward adds to the gradients of earlier batches, in a tied
  * head's part of wte too. */
+/* proves head.dwte */
 static void backward_adds(void **state)
 {
     (void)state;
@@ -89,6 +95,7 @@ static void backward_adds(void **state)
 }
 
 /* ATT-04: prefill, then one at a time and in chunks, equals the full forward. */
+/* proves cache.store cache.length */
 static void cached_forward_equals_the_full_one(void **state)
 {
     (void)state;
@@ -204,6 +211,7 @@ static void fast_suffixes(const gpt_model_fast *m, gpt_acts_fast *a, gpt_acts_fa
     }
 }
 
+/* proves cache.store cache.length */
 static void the_fast_wiring_caches_and_is_causal(void **state)
 {
     (void)state;

@@ -33,6 +33,7 @@ static void only_fails(const vt_check_report *report, const char *name)
 
 static const vt_check_options every = { .every = true, .entries = 1, .seed = 42 };
 
+/* proves diff.complex */
 static void a_healthy_model_passes(void **state)
 {
     (void)state;
@@ -321,6 +322,7 @@ static void differences_are_compared(void **state)
 }
 
 /* _Float128 says who is right: here always the complex step. */
+/* proves diff.five */
 static void the_arbiter_decides(void **state)
 {
     (void)state;

@@ -46,6 +46,8 @@ static void same_tensors(const json_t *object, const char *const names[5],
     same(object, names[4], &t->X[0][0], 48);
 }
 
+/* proves lab.dlogits lab.do lab.datt lab.dx lab.dw */
+/* proves lab.q lab.k lab.v lab.att lab.logits lab.loss */
 static void pytorchs_tensors(void **state)
 {
     static const char *const cases[] = { "one_head", "two_heads", "temperature_half",
@@ -205,6 +207,7 @@ static void hand_of(double *hand, const lab_case *c)
     lab_backward_f64(hand, &s, c->at, c->target, c->heads, c->temperature);
 }
 
+/* proves diff.complex diff.central */
 static void right_gradients_pass(void **state)
 {
     (void)state;
@@ -354,6 +357,7 @@ static void verdicts_refuse_nan(void **state)
 
 /* Where truncation rules, the error of central differences is quadratic in the
  * step: a one-sided difference would halve only. */
+/* proves diff.central */
 static void differences_are_central(void **state)
 {
     (void)state;

@@ -115,6 +115,7 @@ static size_t compare(const pcre2_code *code, pcre2_match_data *found,
     return words;
 }
 
+/* proves bpe.split */
 static void test_random_strings(void **unused)
 {
     (void)unused;
@@ -150,6 +151,7 @@ static void test_random_strings(void **unused)
 
 /* All strings of up to six characters over nine that the expression tells
  * apart: every path of the scanner. */
+/* proves bpe.split */
 static void test_all_short_strings(void **unused)
 {
     (void)unused;
@@ -174,6 +176,7 @@ static void test_all_short_strings(void **unused)
 }
 
 /* TOK-08: worked out by hand from the expression; words end at '|'. */
+/* proves bpe.split */
 static void test_table(void **unused)
 {
     (void)unused;

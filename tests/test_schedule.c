@@ -8,6 +8,7 @@
 
 /* LR-01: the first step has a rate above 0 and the last of the warm-up the
  * highest. */
+/* proves lr.warmup */
 static void warm_up_starts_above_zero(void **state)
 {
     (void)state;
@@ -21,6 +22,7 @@ static void warm_up_starts_above_zero(void **state)
 }
 
 /* LR-02: every pair is finite and in range at every step, or refused. */
+/* proves lr.warmup lr.end */
 static void no_pair_divides_by_zero(void **state)
 {
     (void)state;
@@ -52,6 +54,7 @@ static void no_pair_divides_by_zero(void **state)
 }
 
 /* LR-03: four steps of cosine, then the lowest rate for ever. */
+/* proves lr.share lr.cosine lr.end */
 static void after_the_end_it_never_rises(void **state)
 {
     (void)state;
@@ -73,6 +76,7 @@ static void after_the_end_it_never_rises(void **state)
 
 /* The cosine against MPFR at 200 bits.  Roundings on the way: x, pi x, the
  * series (two ulps of at most 1), the sum and product: 8 ulps of lr_max. */
+/* proves lr.share lr.cosine */
 static void the_cosine_is_mpfrs(void **state)
 {
     (void)state;

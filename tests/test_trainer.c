@@ -336,6 +336,7 @@ static bool is_matrix(const char *name)
 /* OPT-03: gradients 0, decay 0.1, rate 0.1: matrices times 0.99, all else as it
  * was.  The factor's own roundings: 0.1 w and its product, 0.01 of the weight;
  * the difference. */
+/* proves opt.decay */
 static void only_matrices_decay(void **state)
 {
     (void)state;
@@ -379,6 +380,7 @@ static void only_matrices_decay(void **state)
 }
 
 /* CLIP-01: a norm that a float's square overflows. */
+/* proves opt.norm opt.clip */
 static void clipping_cannot_overflow(void **state)
 {
     (void)state;
@@ -501,6 +503,7 @@ static void check_steps(const gpt_config *z, double clip, int first)
     trainer_free(&t);
 }
 
+/* proves opt.norm opt.clip opt.decay */
 static void a_step_is_what_is_written_here(void **state)
 {
     (void)state;

@@ -1,10 +1,11 @@
 /* batches.c -- see batches.h.
  *
- *     windows  W = (N - seq - 1) / stride + 1,  window w starts at w stride
- *     epoch    e = step / ceil(W / batch),      order = permutation(W) of
- *              stream(seed, RNG_BATCHES, e)
- *     row r of batch j of the epoch:  w = order[j batch + r]
- *     x[r][t] = tokens[w stride + t],  y[r][t] = tokens[w stride + t + 1]
+ *     x[r][t] = tokens[w stride + t],  w the window of row r    (batch.window)
+ *     y[r][t] = tokens[w stride + t + 1]                        (batch.target)
+ *     order = permutation(W) of stream(seed, RNG_BATCHES, e)   (batch.shuffle)
+ *
+ * W = (N - seq - 1) / stride + 1 windows, one epoch e = step / ceil(W / batch);
+ * row r of batch j of the epoch is window w = order[j batch + r].
  *
  * Nothing is carried from step to step but a copy of the epoch's order, which
  * any step can make again: a resumed run sees the batches of an uninterrupted
@@ -46,10 +47,10 @@ void batches_free(batches *b)
 
 static void fill_row(const batches *b, size_t window, int *x, int *y)
 {
-    const int *s = b->tokens + window * b->stride;
+    const int *s = b->tokens + window * b->stride;                      /* batch.window */
     for (size_t t = 0; t < b->seq; t++) {
-        x[t] = s[t];
-        y[t] = s[t + 1];
+        x[t] = s[t];                                                    /* batch.window */
+        y[t] = s[t + 1];                                                /* batch.target */
     }
 }
 
@@ -73,8 +74,8 @@ size_t batches_get(batches *b, uint64_t step, int *x, int *y)
     const uint64_t epoch = step / b->per_epoch;
     if (!b->have_order || b->epoch != epoch) {
         rng r;
-        rng_stream_seed(&r, b->seed, RNG_BATCHES, epoch);
-        rng_permutation(&r, b->order, b->windows);
+        rng_stream_seed(&r, b->seed, RNG_BATCHES, epoch);               /* batch.shuffle */
+        rng_permutation(&r, b->order, b->windows);                      /* batch.shuffle */
         b->epoch = epoch;
         b->have_order = true;
     }

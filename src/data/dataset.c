@@ -1,8 +1,10 @@
 /* dataset.c -- see dataset.h.
  *
- * Ten documents or more: a permutation of them (stream(seed, RNG_SPLIT, 0));
- * its first ceil(10 %) validate, the others train.  Each part keeps the order of
- * the corpus, so that chapters of a novel follow one another.
+ *     order     = permutation(documents) of stream(seed, RNG_SPLIT, 0)
+ *     validates = order[0 .. ceil(documents / 10) - 1]           (batch.split)
+ *
+ * where there are ten documents or more; the others train.  Each part keeps the
+ * order of the corpus, so that chapters of a novel follow one another.
  *
  * Fewer: all are encoded and joined; of N tokens the last ceil(N / 10) validate.
  * The tokenizer must not learn from what validates, but where the tokens are cut
@@ -37,7 +39,8 @@ static vt_status split_by_document(dataset_split *s, const corpus *c, uint64_t s
     rng r;
     rng_stream_seed(&r, seed, RNG_SPLIT, 0);
     rng_permutation(&r, order, c->count);
-    for (size_t i = 0; i < tenth(c->count); i++) validates[order[i]] = true;
+    for (size_t i = 0; i < tenth(c->count); i++)
+        validates[order[i]] = true;                                     /* batch.split */
     for (size_t i = 0; i < c->count; i++) {
         if (validates[i]) s->valid[s->nvalid++] = c->docs[i];
         else s->train[s->ntrain++] = c->docs[i];

@@ -20,7 +20,7 @@ void lab_differences(double *out, const lab_case *c, double eps)
         at[i] = c->at[i] - eps;
         const double down = lab_forward_f64(&s, at, c->target, c->heads, c->temperature);
         at[i] = c->at[i];
-        out[i] = (up - down) / (2 * eps);
+        out[i] = (up - down) / (2 * eps);                               /* diff.central */
     }
 }
 
@@ -50,7 +50,8 @@ void lab_complex_step(double *out, const lab_case *c)
     for (size_t i = 0; i < LAB_ENTRIES; i++) at[i] = c->at[i];
     for (size_t i = 0; i < LAB_ENTRIES; i++) {
         at[i] = c->at[i] + LAB_STEP * (double _Complex)I;
-        out[i] = cimag(lab_forward_c128(&s, at, c->target, c->heads, c->temperature)) / LAB_STEP;
+        const double _Complex f = lab_forward_c128(&s, at, c->target, c->heads, c->temperature);
+        out[i] = cimag(f) / LAB_STEP;                                   /* diff.complex */
         at[i] = c->at[i];
     }
 }

@@ -1,10 +1,63 @@
 /* gpt.c -- the wiring of a GPT: which kernel feeds which, forward and backward.
  *
- *   x      = wte[token] + wpe[position]
- *   x      = x + attproj(attention(qkv(layernorm(x))))       L times,
- *   x      = x + fcproj(gelu(fc(layernorm(x))))              pre-norm blocks
- *   logits = head(layernorm(x))                              head: no bias
- *   loss   = cross-entropy(logits, next token)
+ *   x      = wte[token] + wpe[position]                        (gpt.embed)
+ *
+ * L pre-norm blocks: x is what comes in, r2 the next block's x,
+ *
+ *   Xn     = layernorm(x)                                      (block.ln1)
+ *   Q      = Xn Wq + 1 bq^T                                       (attn.q)
+ *   K      = Xn Wk + 1 bk^T                                       (attn.k)
+ *   V      = Xn Wv + 1 bv^T                                       (attn.v)
+ *   O      = attention(Q, K, V)                                (block.att)
+ *   out    = O Wo + 1 bo^T                                      (attn.out)
+ *   r1     = x + out                                          (block.res1)
+ *   n      = layernorm(r1)                                     (block.ln2)
+ *   f      = n Wfc + 1 bfc^T                                      (mlp.fc)
+ *   g      = gelu(f)                                            (mlp.gelu)
+ *   p      = g Wproj + 1 bproj^T                                (mlp.proj)
+ *   p      = proj(gelu(fc(n)))                                 (block.mlp)
+ *   r2     = r1 + p                                           (block.res2)
+ *
+ * and a head without a bias:
+ *
+ *   y      = layernorm(r2 of the last block)                     (head.ln)
+ *   logits = y Whead,  Whead = wte^T where tied              (head.logits)
+ *   loss   = cross-entropy(logits, next token)                 (head.loss)
+ *
+ * Backward meets them in the other order.  dA is d loss / d A; what adds, adds
+ * into the gradients of earlier windows:
+ *
+ *   dlogits = (softmax(logits) - [next token]) dloss        (head.dlogits)
+ *   dy      = dlogits Whead^T                                    (head.dy)
+ *   dWhead += y^T dlogits                                    (head.dwhead)
+ *   dwte   += dWhead^T where tied                              (head.dwte)
+ *   dr2     = layernorm'(dy) of the last block                 (head.dres)
+ *
+ *   dr1, dp = dr2;  dx, dout = dr1: a sum hands it to both    (block.dres)
+ *   dg      = dp Wproj^T                                          (mlp.dg)
+ *   dWproj += g^T dp                                          (mlp.dwproj)
+ *   dbproj += 1^T dp                                          (mlp.dbproj)
+ *   df      = dg gelu'(f)                                         (mlp.df)
+ *   dn      = df Wfc^T                                            (mlp.dn)
+ *   dWfc   += n^T df                                            (mlp.dwfc)
+ *   dbfc   += 1^T df                                            (mlp.dbfc)
+ *   dr1    += layernorm'(dn)                                  (block.dln2)
+ *   dO      = dout Wo^T                                          (attn.do)
+ *   dWo    += O^T dout                                          (attn.dwo)
+ *   dbo    += 1^T dout                                          (attn.dbo)
+ *   dQ, dK, dV = attention'(dO)                               (block.datt)
+ *   dXn     = dQ Wq^T + dK Wk^T + dV Wv^T                       (attn.dxn)
+ *   dWq    += Xn^T dQ                                           (attn.dwq)
+ *   dWk    += Xn^T dK                                           (attn.dwk)
+ *   dWv    += Xn^T dV                                           (attn.dwv)
+ *   dbq    += 1^T dQ                                            (attn.dbq)
+ *   dbk    += 1^T dK = 0: softmax ignores what a row shares     (attn.dbk)
+ *   dbv    += 1^T dV                                            (attn.dbv)
+ *   dx     += layernorm'(dXn)                                 (block.dln1)
+ *   dwte[token] += dx,  dwpe[position] += dx                  (gpt.dembed)
+ *
+ * q, k and v are the three column blocks of one tensor (C, 3C), made by one call
+ * and differentiated by one.
  *
  * One text for several compilations: the definitions in float, double, double
  * complex and _Float128, and the fast float kernels (VT_FAST).  What differs between them is
@@ -13,8 +66,11 @@
  * qkv and keeps one log-sum-exp a row.
  *
  * A tied head is wte transposed: prepare() writes it, backward adds its
- * gradient back transposed.  A cache holds keys and values of earlier
- * positions; only attention knows of it.
+ * gradient back transposed.  A cache holds keys and values of the P earlier
+ * positions; only attention knows of it:
+ *
+ *   k[P+t] = K[t],  v[P+t] = V[t]                            (cache.store)
+ *   P      = P + T                                          (cache.length)
  *
  * Nothing here allocates or fails: sizes and token ids were checked before.
  *
@@ -241,8 +297,8 @@ void GPT(prepare)(const GPT(model) *m)
 static void store_keys(scalar *k, scalar *v, const scalar *qkv, size_t P, size_t N, size_t C)
 {
     for (size_t n = 0; n < N; n++) {
-        memcpy(k + (P + n) * C, qkv + n * 3 * C + C,     C * sizeof *k);
-        memcpy(v + (P + n) * C, qkv + n * 3 * C + 2 * C, C * sizeof *v);
+        memcpy(k + (P + n) * C, qkv + n * 3 * C + C,     C * sizeof *k);    /* cache.store */
+        memcpy(v + (P + n) * C, qkv + n * 3 * C + 2 * C, C * sizeof *v);    /* cache.store */
     }
 }
 
@@ -266,7 +322,7 @@ static void attend_forward(const GPT(model) *m, GPT(layer_acts) *a, GPT(cache) *
     for (size_t n = 0; n < N; n++) memcpy(a->q + n * C, a->qkv + n * 3 * C, C * sizeof *a->q);
     store_keys(k, v, a->qkv, (size_t)P, N, C);
     REF(attention_forward)(a->values, a->scores, a->scaled, a->masked, a->att,
-                           a->q, k, v, B, T, P, NH, HS);
+                           a->q, k, v, B, T, P, NH, HS);    /* block.att */
 #endif
 }
 
@@ -279,24 +335,29 @@ static void layer_forward(const GPT(model) *m, GPT(acts) *a, const model_view *p
     GPT(layer_acts) *h = &a->layers[l];
     const layer_view w = view_layer(p, &m->z, l);
 
-    CALL(layernorm_forward, h->ln1, h->ln1_mean, h->ln1_rstd, x, w.ln1w, w.ln1b, N, C);
-    CALL(linear_forward, h->qkv, h->ln1, w.qkvw, w.qkvb, N, C, 3 * C);
-    attend_forward(m, h, cache, l, B, T);
-    CALL(linear_forward, h->attproj, h->values, w.attprojw, w.attprojb, N, C, C);
-    CALL(residual_forward, h->res1, x, h->attproj, NC);
-    CALL(layernorm_forward, h->ln2, h->ln2_mean, h->ln2_rstd, h->res1, w.ln2w, w.ln2b, N, C);
-    CALL(linear_forward, h->fc, h->ln2, w.fcw, w.fcb, N, C, FF);
-    CALL(gelu_forward, h->gelu, h->fc, (size_t)N * (size_t)FF);
-    CALL(linear_forward, h->fcproj, h->gelu, w.fcprojw, w.fcprojb, N, FF, C);
-    CALL(residual_forward, h->res2, h->res1, h->fcproj, NC);
+    CALL(layernorm_forward, h->ln1, h->ln1_mean, h->ln1_rstd, x, w.ln1w, w.ln1b,
+         N, C);                                                         /* block.ln1 */
+    CALL(linear_forward, h->qkv, h->ln1, w.qkvw, w.qkvb, N, C, 3 * C);  /* attn.q attn.k attn.v */
+    attend_forward(m, h, cache, l, B, T);                               /* block.att */
+    CALL(linear_forward, h->attproj, h->values, w.attprojw, w.attprojb, N, C, C); /* attn.out */
+    CALL(residual_forward, h->res1, x, h->attproj, NC);                 /* block.res1 */
+    CALL(layernorm_forward, h->ln2, h->ln2_mean, h->ln2_rstd, h->res1, w.ln2w, w.ln2b,
+         N, C);                                                         /* block.ln2 */
+    CALL(linear_forward, h->fc, h->ln2, w.fcw, w.fcb, N, C, FF);        /* block.mlp mlp.fc */
+    CALL(gelu_forward, h->gelu, h->fc, (size_t)N * (size_t)FF);         /* block.mlp mlp.gelu */
+    CALL(linear_forward, h->fcproj, h->gelu, w.fcprojw, w.fcprojb,
+         N, FF, C);                                                     /* block.mlp mlp.proj */
+    CALL(residual_forward, h->res2, h->res1, h->fcproj, NC);            /* block.res2 */
 }
 
 static void head_forward(const GPT(model) *m, GPT(acts) *a, const model_view *p, int N)
 {
     const int C = m->z.C, V = m->z.V;
     const scalar *x = a->layers[m->z.L - 1].res2;
-    CALL(layernorm_forward, a->lnf, a->lnf_mean, a->lnf_rstd, x, p->lnfw, p->lnfb, N, C);
-    CALL(linear_forward, a->logits, a->lnf, m->z.tied ? m->head : p->headw, NULL, N, C, V);
+    CALL(layernorm_forward, a->lnf, a->lnf_mean, a->lnf_rstd, x, p->lnfw, p->lnfb,
+         N, C);                                                         /* head.ln */
+    CALL(linear_forward, a->logits, a->lnf, m->z.tied ? m->head : p->headw, NULL,
+         N, C, V);                                                      /* head.logits */
 }
 
 void GPT(forward)(const GPT(model) *m, GPT(acts) *a, const int *tokens,
@@ -304,10 +365,10 @@ void GPT(forward)(const GPT(model) *m, GPT(acts) *a, const int *tokens,
 {
     const model_view p = view_model(m->params, &m->z);
     const int P = cache ? cache->length : 0;
-    CALL(embedding_forward, a->embedded, tokens, p.wte, p.wpe, B, T, P, m->z.C);
+    CALL(embedding_forward, a->embedded, tokens, p.wte, p.wpe, B, T, P, m->z.C); /* gpt.embed */
     for (int l = 0; l < m->z.L; l++) layer_forward(m, a, &p, cache, l, B, T);
     head_forward(m, a, &p, B * T);
-    if (cache) cache->length += T;
+    if (cache) cache->length += T;                                      /* cache.length */
 }
 
 void GPT(part_forward)(const GPT(model) *m, GPT(acts) *a, const int *tokens, int part,
@@ -332,7 +393,7 @@ void GPT(loss)(const GPT(model) *m, GPT(acts) *a, const int *targets,
                scalar temperature, int B, int T)
 {
     CALL(crossentropy_forward, a->loss, a->lse, a->logits, targets, temperature,
-         B * T, m->z.V);
+         B * T, m->z.V);                                                /* head.loss */
 }
 
 /* ---- backward ---------------------------------------------------------- */
@@ -380,7 +441,7 @@ static void attend_backward(const GPT(model) *m, const GPT(layer_acts) *a, GPT(b
     clear(m, g->dk, N * C);
     clear(m, g->dv, N * C);
     REF(attention_backward)(g->dq, g->dk, g->dv, g->da, g->ds, g->dvalues, a->att,
-                            a->q, a->k, a->v, B, T, 0, NH, HS);
+                            a->q, a->k, a->v, B, T, 0, NH, HS);         /* block.datt */
     for (size_t n = 0; n < N; n++) {
         memcpy(g->dqkv + n * 3 * C,         g->dq + n * C, C * sizeof *g->dq);
         memcpy(g->dqkv + n * 3 * C + C,     g->dk + n * C, C * sizeof *g->dk);
@@ -401,29 +462,31 @@ static void layer_backward(const GPT(model) *m, const GPT(layer_acts) *h, GPT(ba
 
     clear(m, g->dres_in, NC);
     clear(m, g->dbranch, NC);
-    CALL(residual_backward, g->dres_in, g->dbranch, g->dres, NC);
+    CALL(residual_backward, g->dres_in, g->dbranch, g->dres, NC);       /* block.dres */
     clear(m, g->dgelu, NF);
     CALL(linear_backward, g->dgelu, d->fcprojw, d->fcprojb, g->dbranch, h->gelu, w->fcprojw,
-         N, FF, C);
+         N, FF, C);                                 /* mlp.dg mlp.dwproj mlp.dbproj */
     clear(m, g->dfc, NF);
-    CALL(gelu_backward, g->dfc, g->dgelu, h->fc, NF);
+    CALL(gelu_backward, g->dfc, g->dgelu, h->fc, NF);                   /* mlp.df */
     clear(m, g->dln, NC);
-    CALL(linear_backward, g->dln, d->fcw, d->fcb, g->dfc, h->ln2, w->fcw, N, C, FF);
+    CALL(linear_backward, g->dln, d->fcw, d->fcb, g->dfc, h->ln2, w->fcw,
+         N, C, FF);                                 /* mlp.dn mlp.dwfc mlp.dbfc */
     CALL(layernorm_backward, g->dres_in, d->ln2w, d->ln2b, g->dln, h->res1, w->ln2w,
-         h->ln2_mean, h->ln2_rstd, N, C);
+         h->ln2_mean, h->ln2_rstd, N, C);                               /* block.dln2 */
 
     swap = g->dres; g->dres = g->dres_in; g->dres_in = swap;   /* now at res1 */
     clear(m, g->dres_in, NC);
     clear(m, g->dbranch, NC);
-    CALL(residual_backward, g->dres_in, g->dbranch, g->dres, NC);
+    CALL(residual_backward, g->dres_in, g->dbranch, g->dres, NC);       /* block.dres */
     clear(m, g->dvalues, NC);
     CALL(linear_backward, g->dvalues, d->attprojw, d->attprojb, g->dbranch, h->values,
-         w->attprojw, N, C, C);
-    attend_backward(m, h, g, B, T);
+         w->attprojw, N, C, C);                     /* attn.do attn.dwo attn.dbo */
+    attend_backward(m, h, g, B, T);                                     /* block.datt */
     clear(m, g->dln, NC);
-    CALL(linear_backward, g->dln, d->qkvw, d->qkvb, g->dqkv, h->ln1, w->qkvw, N, C, 3 * C);
+    CALL(linear_backward, g->dln, d->qkvw, d->qkvb, g->dqkv, h->ln1, w->qkvw,
+         N, C, 3 * C); /* attn.dxn attn.dwq attn.dwk attn.dwv attn.dbq attn.dbk attn.dbv */
     CALL(layernorm_backward, g->dres_in, d->ln1w, d->ln1b, g->dln, x, w->ln1w,
-         h->ln1_mean, h->ln1_rstd, N, C);
+         h->ln1_mean, h->ln1_rstd, N, C);                               /* block.dln1 */
     swap = g->dres; g->dres = g->dres_in; g->dres_in = swap;   /* now at x */
 }
 
@@ -438,14 +501,14 @@ static void head_backward(const GPT(model) *m, const GPT(acts) *a, GPT(back) *g,
     if (z->tied) clear(m, g->dhead, CV);
     clear(m, g->dln, NC);
     CALL(linear_backward, g->dln, z->tied ? g->dhead : d->headw, NULL, g->dlogits, a->lnf,
-         z->tied ? m->head : p->headw, N, C, z->V);
+         z->tied ? m->head : p->headw, N, C, z->V);         /* head.dy head.dwhead */
     if (z->tied)                        /* the head's part of wte's gradient */
         for (size_t v = 0; v < (size_t)z->V; v++)
             for (size_t i = 0; i < (size_t)C; i++)
-                d->wte[v * (size_t)C + i] += g->dhead[i * (size_t)z->V + v];
+                d->wte[v * (size_t)C + i] += g->dhead[i * (size_t)z->V + v]; /* head.dwte */
     clear(m, g->dres, NC);
     CALL(layernorm_backward, g->dres, d->lnfw, d->lnfb, g->dln, a->layers[z->L - 1].res2,
-         p->lnfw, a->lnf_mean, a->lnf_rstd, N, C);
+         p->lnfw, a->lnf_mean, a->lnf_rstd, N, C);                      /* head.dres */
 }
 
 void GPT(part_backward)(const GPT(model) *m, GPT(acts) *a, scalar *grads, const int *tokens,
@@ -461,7 +524,7 @@ void GPT(part_backward)(const GPT(model) *m, GPT(acts) *a, scalar *grads, const 
         const scalar *x = part ? a->layers[part - 1].res2 : a->embedded;
         layer_backward(m, &a->layers[part], g, &w, &dw, x, B, T);
     } else {
-        CALL(embedding_backward, d.wte, d.wpe, g->dres, tokens, B, T, 0, z->C);
+        CALL(embedding_backward, d.wte, d.wpe, g->dres, tokens, B, T, 0, z->C); /* gpt.dembed */
     }
 }
 
@@ -472,7 +535,8 @@ void GPT(backward)(const GPT(model) *m, GPT(acts) *a, scalar *grads, const int *
     scalar *dlogits = a->back.dlogits;
 
     clear(m, dlogits, (size_t)N * (size_t)V);
-    CALL(crossentropy_backward, dlogits, dloss, a->lse, a->logits, targets, 1, N, V);
+    CALL(crossentropy_backward, dlogits, dloss, a->lse, a->logits, targets, 1,
+         N, V);                                                         /* head.dlogits */
     for (int part = m->z.L; part >= -1; part--)
         GPT(part_backward)(m, a, grads, tokens, part, B, T);
 }

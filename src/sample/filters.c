@@ -1,5 +1,12 @@
 /* filters.c -- see filters.h.
  *
+ *     w[v] = exp((l[v] - max l) / temperature)           (sample.temperature)
+ *     temperature 0: the lowest v of the largest l[v]         (sample.greedy)
+ *     top-k: the k first, by weight falling, then by id         (sample.topk)
+ *     top-p: the fewest of those whose weights reach p of them  (sample.topp)
+ *     p[i] = w[i] / sum of the kept                            (sample.probs)
+ *     draw: the first i with w[0] + ... + w[i] > u sum of the kept (sample.draw)
+ *
  * The order is made as far as it is looked at: a heap whose root is the first
  * of the order gives it up and shrinks by one at its end, where the given-up
  * element goes (a heapsort stopped early).  So the i-th of the order stands at
@@ -67,7 +74,7 @@ static vt_status find_max(const float *logits, size_t V, size_t *id, vt_error *e
         if (isnan(logits[v]) || (isinf(logits[v]) && logits[v] > 0))
             return fail(err, VT_NAN, "the logit of token %zu is %s", v,
                         isnan(logits[v]) ? "NaN" : "+Inf");
-        if (logits[v] > logits[best]) best = v;
+        if (logits[v] > logits[best]) best = v;                         /* sample.greedy */
     }
     if (isinf(logits[best]))
         return fail(err, VT_NAN, "all %zu logits are -Inf: there is no next token", V);
@@ -80,7 +87,8 @@ static void rank(ranking *r, const float *logits, size_t V, double max, double t
 {
     *r = (ranking){ c, V, V, 0 };
     for (size_t v = 0; v < V; v++) {
-        c[v] = (filter_choice){ exp(((double)logits[v] - max) / temperature), v };
+        const double w = exp(((double)logits[v] - max) / temperature);  /* sample.temperature */
+        c[v] = (filter_choice){ w, v };
         r->total += c[v].weight;
     }
     for (size_t i = V / 2; i-- > 0;) sift(c, i, V);
@@ -92,15 +100,15 @@ static size_t keep(ranking *r, const filter_options *options, double *mass)
     size_t limit = r->V;
     *mass = r->total;
     if (options->top_k > 0 && options->top_k < r->V) {
-        limit = options->top_k;
+        limit = options->top_k;                                         /* sample.topk */
         *mass = 0;
         for (size_t i = 0; i < limit; i++) *mass += nth(r, i)->weight;
     }
     if (options->top_p >= 1) return limit;
-    const double enough = options->top_p * *mass;
+    const double enough = options->top_p * *mass;                       /* sample.topp */
     size_t n = 1;
     *mass = nth(r, 0)->weight;
-    while (n < limit && *mass < enough) *mass += nth(r, n++)->weight;
+    while (n < limit && *mass < enough) *mass += nth(r, n++)->weight;   /* sample.topp */
     return n;
 }
 
@@ -108,13 +116,13 @@ static size_t keep(ranking *r, const filter_options *options, double *mass)
  * leaves none, the last that has a weight at all. */
 static size_t draw(ranking *r, size_t kept, double mass, double u)
 {
-    const double target = u * mass;
+    const double target = u * mass;                                     /* sample.draw */
     double running = 0;
     size_t id = nth(r, 0)->id;                      /* weight exp(0) = 1 */
     for (size_t i = 0; i < kept && nth(r, i)->weight > 0; i++) {
         id = nth(r, i)->id;
-        running += nth(r, i)->weight;
-        if (running > target) break;
+        running += nth(r, i)->weight;                                   /* sample.draw */
+        if (running > target) break;                                    /* sample.draw */
     }
     return id;
 }
@@ -159,7 +167,7 @@ vt_status filter_list(const float *logits, size_t V, const filter_options *optio
             choices[V - 1 - i] = swap;
         }
         for (*kept = 0; *kept < n && choices[*kept].weight > 0; ++*kept)
-            choices[*kept].weight /= mass;
+            choices[*kept].weight /= mass;                              /* sample.probs */
     } else {
         choices[0] = (filter_choice){ 1, best };
     }

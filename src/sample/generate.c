@@ -1,4 +1,8 @@
-/* generate.c -- see generate.h. */
+/* generate.c -- see generate.h.
+ *
+ *     logits = forward(the last ids, `window` at most), its last row (gen.logits)
+ *     ids    = ids, the drawn id                                    (gen.append)
+ */
 #include "sample/generate.h"
 #include <string.h>
 
@@ -73,7 +77,7 @@ const float *generator_logits(generator *g)
     if (g->fresh > 0) {
         gpt_forward_fast(&g->model, &g->acts, g->ids + g->held - rows,
                          cached ? &g->cache : NULL, 1, rows);
-        g->row = g->acts.logits + (size_t)(rows - 1) * (size_t)g->model.z.V;
+        g->row = g->acts.logits + (size_t)(rows - 1) * (size_t)g->model.z.V; /* gen.logits */
         g->fresh = 0;
     }
     return g->row;
@@ -92,7 +96,7 @@ vt_status generator_next(generator *g, const filter_options *how, double u, int 
         g->held--;
         g->cache.length = -1;           /* the window moves: no cached position fits */
     }
-    g->ids[g->held++] = *id;
+    g->ids[g->held++] = *id;                                            /* gen.append */
     g->fresh = 1;
     return VT_OK;
 }

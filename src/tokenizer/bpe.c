@@ -3,6 +3,8 @@
  * bpe_train.c learns one, bpe_encode.c applies it, bpe_json.c is its file.
  * Tokens' bytes lie one after the other in one block; the 256 bytes are tokens
  * of length one, and a merge's are its two parts' joined.
+ *
+ *     text = bytes(id_0) bytes(id_1) ...                         (bpe.decode)
  */
 #include "tokenizer/bpe_internal.h"
 #include <assert.h>
@@ -170,8 +172,9 @@ vt_status bpe_add_merge(bpe *b, int left, int right, int made, vt_error *err)
     uint32_t rank;
     vt_status status = place(b, made, len, &at, err);
     if (status) return status;
-    memcpy(at, b->text + l.at, l.len);          /* after place(): the block may move */
-    memcpy(at + l.len, b->text + r.at, r.len);
+    /* after place(): the block may move */
+    memcpy(at, b->text + l.at, l.len);                                  /* bpe.merge */
+    memcpy(at + l.len, b->text + r.at, r.len);                          /* bpe.merge */
 
     struct bpe_merge *merge = bpe_grow(b->merge, &b->merge_cap, (size_t)b->merges + 1, sizeof *merge);
     if (!merge) return fail_memory(err, ((size_t)b->merges + 1) * sizeof *merge, "merges");
@@ -228,7 +231,8 @@ vt_status bpe_decode(const bpe *b, const int *ids, size_t n, bytes *append_to, v
     const size_t before = append_to->len;
     for (size_t i = 0; i < n; i++) {
         const struct bpe_piece p = b->piece[ids[i]];
-        const vt_status status = bytes_append(append_to, b->text + p.at, p.len, err);
+        const unsigned char *text = b->text + p.at;
+        const vt_status status = bytes_append(append_to, text, p.len, err); /* bpe.decode */
         if (status) {
             append_to->len = before;
             return status;

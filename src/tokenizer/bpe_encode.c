@@ -1,5 +1,8 @@
 /* bpe_encode.c -- applies merges to a text.
  *
+ *     i = argmin rank(token[i], token[i+1]), the leftmost of several (bpe.rank)
+ *     token[i] token[i+1] -> the token that this merge made         (bpe.encode)
+ *
  * Inside each word, of all adjacent pairs that have a merge, the one of lowest
  * rank is joined, the leftmost of several, until none is left.  A heap of
  * (rank, position) finds it; the word is a doubly linked list, and a joined
@@ -97,7 +100,7 @@ static bool offer(const bpe *b, bpe_cache *c, uint32_t i)
     c->steps++;
     if (rank == PAIRMAP_NONE) return false;
     assert(c->heap_len < c->heap_cap);
-    c->heap[c->heap_len++] = (uint64_t)rank << 32 | i;
+    c->heap[c->heap_len++] = (uint64_t)rank << 32 | i;                  /* bpe.rank */
     return true;
 }
 
@@ -145,7 +148,7 @@ static vt_status encode_word(const bpe *b, bpe_cache *c, const unsigned char *te
         const struct bpe_merge m = b->merge[top >> 32];
         const uint32_t i = (uint32_t)(top & UINT32_MAX), j = c->next[i];
         if (c->token[i] != m.left || j == NOWHERE || c->token[j] != m.right) continue;
-        c->token[i] = m.made;
+        c->token[i] = m.made;                                           /* bpe.encode */
         c->token[j] = DEAD;
         c->next[i] = c->next[j];
         if (c->next[i] != NOWHERE) c->prev[c->next[i]] = i;

@@ -1,7 +1,13 @@
 /* bpe_train.c -- learns merges without ever counting the corpus again.
  *
  * Byte-pair encoding joins the pair of adjacent tokens that occurs most often,
- * and begins again.  Here the distinct words lie one after the other in arrays
+ * and begins again:
+ *
+ *     count(a,b) = sum_w weight(w) (pairs a, b in the word w)     (bpe.count)
+ *     a, b       = argmax count; of equal ones the smallest bytes  (bpe.best)
+ *     a b -> z,    the next id; bytes(z) = bytes(a) bytes(b)      (bpe.merge)
+ *
+ * Here the distinct words lie one after the other in arrays
  * of positions, each word a doubly linked list of tokens with a weight (how
  * often it occurs); every pair keeps its count and the list of positions where
  * it stood when its newer token was made; a heap gives the pair of greatest
@@ -89,7 +95,7 @@ static vt_status add_pair(trainer *t, uint32_t at, uint64_t count, vt_error *err
     const uint32_t e = (uint32_t)t->entries++;
     list[e] = (struct list_entry){ at, NOWHERE };
     pair *p = &t->pair[k];
-    p->count += count;
+    p->count += count;                                                  /* bpe.count */
     if (p->first == NOWHERE) p->first = e;
     else list[p->last].next = e;
     p->last = e;
@@ -100,7 +106,7 @@ static void take_from_pair(trainer *t, int left, int right, uint64_t count)
 {
     const uint32_t k = pairmap_get(&t->index, left, right);
     assert(k != PAIRMAP_NONE && t->pair[k].count >= count);
-    t->pair[k].count -= count;
+    t->pair[k].count -= count;                                          /* bpe.count */
 }
 
 /* Is the length of the run of equal tokens that ends (begins) at `at` even? */
@@ -115,11 +121,11 @@ static bool run_is_even(const trainer *t, const uint32_t *step, uint32_t at)
 
 static bool before(const trainer *t, struct heap_entry x, struct heap_entry y)
 {
-    if (x.count != y.count) return x.count > y.count;
+    if (x.count != y.count) return x.count > y.count;                   /* bpe.best */
     const pair *p = &t->pair[x.pair], *q = &t->pair[y.pair];
     const int order = bpe_compare(t->b, p->left, q->left);
-    if (order) return order < 0;
-    return bpe_compare(t->b, p->right, q->right) < 0;
+    if (order) return order < 0;                                        /* bpe.best */
+    return bpe_compare(t->b, p->right, q->right) < 0;                   /* bpe.best */
 }
 
 static void heap_down(trainer *t, size_t i)
@@ -163,7 +169,7 @@ static bool best_pair(trainer *t, uint32_t *best)
         struct heap_entry *top = &t->heap[0];
         const uint64_t count = t->pair[top->pair].count;
         const bool current = top->count == count;
-        *best = top->pair;
+        *best = top->pair;                                              /* bpe.best */
         if (!current && count >= 2) top->count = count;
         else *top = t->heap[--t->heap_len];
         if (t->heap_len > 0) heap_down(t, 0);
@@ -189,7 +195,7 @@ static vt_status join(trainer *t, uint32_t i, int a, int b, int z, vt_error *err
     if (r != NOWHERE && (t->token[r] != b || (a != b && run_is_even(t, t->next, j))))
         take_from_pair(t, b, t->token[r], weight);
 
-    t->token[i] = z;
+    t->token[i] = z;                                                    /* bpe.merge */
     t->token[j] = DEAD;
     t->next[i] = r;
     if (r != NOWHERE) t->prev[r] = i;

@@ -3,6 +3,8 @@
  *
  *     's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
  *
+ *     word = the first alternative that matches here             (bpe.split)
+ *
  * Every character begins one of the alternatives, so matches are adjacent and
  * their concatenation is the text.  The first alternative that matches wins:
  *
@@ -75,7 +77,7 @@ static size_t spaces(const unsigned char *text, size_t n)
 size_t presplit_next(const unsigned char *text, size_t n)
 {
     const size_t short_form = contraction(text, n);
-    if (short_form) return short_form;
+    if (short_form) return short_form;                                  /* bpe.split */
     size_t used;
     enum presplit_class class = class_at(text, n, &used);
     size_t begin = 0;
@@ -83,8 +85,8 @@ size_t presplit_next(const unsigned char *text, size_t n)
         class = class_at(text + 1, n - 1, &used);
         begin = 1;
     }
-    if (class == PRESPLIT_SPACE) return spaces(text, n);
-    return run_end(text, n, begin + used, class);
+    if (class == PRESPLIT_SPACE) return spaces(text, n);                /* bpe.split */
+    return run_end(text, n, begin + used, class);                       /* bpe.split */
 }
 
 /* Between an ASCII letter and a U+0020 a word always ends: no alternative has a

@@ -1,8 +1,8 @@
 /* optimizer.c -- see optimizer.h.
  *
- *   norm = sqrt(sum over tensors of their sums of squares), in double
- *   g'   = g min(1, clip / norm)
- *   w, m, v by AdamW (kernels/adamw.c), decay 0 for vectors
+ *   norm  = sqrt(sum of the tensors' sums of squares), in double    (opt.norm)
+ *   g'    = g min(1, clip / norm)                                   (opt.clip)
+ *   w, m, v by AdamW (kernels/adamw.c); vectors have no decay      (opt.decay)
  *
  * Squares of floats are summed in double and cannot overflow there; so an
  * infinite or undefined sum means an infinite or undefined gradient.  All sums
@@ -29,10 +29,10 @@ vt_status optimizer_step(const optimizer *o, long long t, double lr, double *nor
         if (!isfinite(part))
             return fail(err, VT_NAN, "step %lld: the gradient of %s has NaN or Inf; "
                         "the step was not taken", t, p->name);
-        sum += part;
+        sum += part;                                                    /* opt.norm */
     }
-    *norm = sqrt(sum);
-    const double factor = o->clip > 0 ? ref_clip_factor_f64(sum, o->clip) : 1;
+    *norm = sqrt(sum);                                                  /* opt.norm */
+    const double factor = o->clip > 0 ? ref_clip_factor_f64(sum, o->clip) : 1; /* opt.clip */
     if (*norm * factor > LARGEST_NORM)
         return fail(err, VT_NAN, "step %lld: the gradient's norm is %g, its square is beyond a "
                     "float; clip it; the step was not taken", t, *norm);
@@ -43,7 +43,7 @@ vt_status optimizer_step(const optimizer *o, long long t, double lr, double *nor
         o->kernels->adamw(o->crew, o->w + p->offset, o->m + p->offset, o->v + p->offset,
                           o->g + p->offset, p->count, (float)factor, (float)lr,
                           (float)o->beta1, (float)o->beta2, (float)o->eps,
-                          p->decay ? (float)o->decay : 0, step);
+                          p->decay ? (float)o->decay : 0, step);        /* opt.decay */
     }
     return VT_OK;
 }

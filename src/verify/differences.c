@@ -48,7 +48,8 @@ static void look(ladder *l, int k)
 static double five_points(const ladder *l, int k)
 {
     const double h = step_of(l, k);
-    return (8 * (l->plus[k] - l->minus[k]) - (l->plus[k + 1] - l->minus[k + 1])) / (12 * h);
+    return (8 * (l->plus[k] - l->minus[k])
+            - (l->plus[k + 1] - l->minus[k + 1])) / (12 * h);           /* diff.five */
 }
 
 static double raise_to(double largest, double x) { return fabs(x) > largest ? fabs(x) : largest; }
@@ -149,7 +150,7 @@ static bool search(ladder *l, differences *best)
 
 double differences_central(const differences_function *f, double x, double h)
 {
-    return (f->at(f->context, x + h) - f->at(f->context, x - h)) / (2 * h);
+    return (f->at(f->context, x + h) - f->at(f->context, x - h)) / (2 * h); /* diff.central */
 }
 
 /* The power of two at u^(1/5) = 2^-10.6 of the scale. */

@@ -3,15 +3,15 @@
  *
  * Central difference, for teaching:
  *
- *     D3(h) = (f(x+h) - f(x-h)) / 2h                        error ~ h^2 f''' / 6
+ *     D3(h) = (f(x+h) - f(x-h)) / 2h                            (diff.central)
  *
- * Adaptive: the five-point stencil
+ * with an error of about h^2 f''' / 6.  Adaptive: the five-point stencil
  *
- *     D5(h) = (8 (f(x+h) - f(x-h)) - (f(x+2h) - f(x-2h))) / 12h
- *                                                     error ~ h^4 f^(5) / 30
+ *     D5(h) = (8 (f(x+h) - f(x-h)) - (f(x+2h) - f(x-2h))) / 12h    (diff.five)
  *
- * at steps h, each twice the next, from u^(1/5) of x's scale downwards and upwards
- * for as long as the error bar falls.  The bar is the sum of
+ * with an error of about h^4 f^(5) / 30, at steps h, each twice the next, from
+ * u^(1/5) of x's scale downwards and upwards for as long as the error bar falls.
+ * The bar is the sum of
  *
  *     truncation   max(|D5(h) - D5(2h)|, |D5(2h) - D5(4h)| / 16): 15 times the error
  *                  where D5 converges as h^4, and two of them, since one may be

@@ -193,7 +193,7 @@ static void forward_side(sides *s, adjoint *a)
     exact_sum sum = { 0 };
     double squares = 0;
     for (size_t i = 0; i < s->out; i++) {
-        const double term = s->v[i] * (cimag(y[i]) / STEP);
+        const double term = s->v[i] * (cimag(y[i]) / STEP);             /* diff.adjoint */
         exact_add(&sum, term);
         squares += term * term;
     }
@@ -237,7 +237,7 @@ void adjoint_judge(vt_check_layer *out, const adjoint *a)
     exact_sum found = { 0 };
     double squares = 0;
     for (size_t i = 0; i < a->n; i++) {
-        exact_add(&found, a->gradient[i] * a->direction[i]);
+        exact_add(&found, a->gradient[i] * a->direction[i]);            /* diff.adjoint */
         const double error = a->bound[i] * a->direction[i];
         squares += error * error;
     }

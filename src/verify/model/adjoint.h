@@ -1,7 +1,7 @@
 /* adjoint.h -- the adjoint identity of one part of a model: the embedding, a layer,
  * or the head.
  *
- *     <v, J u> = <J^T v, u>
+ *     <v, J u> = <J^T v, u>                                     (diff.adjoint)
  *
  * for the Jacobian J of the part's output by its input and its parameters, a random
  * direction u and a random v.  J u is the complex step along u through the part's

@@ -2,7 +2,7 @@
  *
  * f(p) = sum_n weight[n] loss[n](p) over one window of tokens.  For an entry i,
  *
- *     df/dp_i = Im f(p + i h e_i) / h,   h = 1e-30
+ *     df/dp_i = Im f(p + i h e_i) / h,   h = 1e-30              (diff.complex)
  *
  * has no subtraction and so no cancellation: it is right to rounding (Squire,
  * Trapp, "Using complex variables to estimate derivatives of real functions",

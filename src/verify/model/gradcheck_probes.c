@@ -23,7 +23,7 @@ static void step_probe(void *context, size_t i, int worker)
     if (atomic_load(&w->stop)) return;
     const double _Complex before = x->params[p->at];
     check_move_c128(x, p->at, before + STEP * (double _Complex)I);
-    p->step = cimag(check_loss_c128(x, w->g->weight, p->part)) / STEP;
+    p->step = cimag(check_loss_c128(x, w->g->weight, p->part)) / STEP;  /* diff.complex */
     check_move_c128(x, p->at, before);
     const size_t done = atomic_fetch_add(&w->done, 1) + 1;
     if (worker == 0 && w->progress && w->progress(w->context, done, w->n))
@@ -66,7 +66,7 @@ double probes_direction(probes *w, const double *direction)
     for (size_t i = 0; i < count; i++)
         x->params[i] = c->params[i] + STEP * direction[i] * (double _Complex)I;
     gpt_prepare_c128(&x->m);
-    const double found = cimag(check_loss_c128(x, w->g->weight, -1)) / STEP;
+    const double found = cimag(check_loss_c128(x, w->g->weight, -1)) / STEP; /* diff.complex */
     for (size_t i = 0; i < count; i++) x->params[i] = (double)c->params[i];
     gpt_prepare_c128(&x->m);                /* the next run starts from the embedding */
     return found;
@@ -131,7 +131,7 @@ static double quad_derivative(check_model_f128 *x, const probes *w, const probe 
         f[k] = check_loss_f128(x, w->g->weight, p->part);
     }
     check_move_f128(x, p->at, before);
-    return (double)((8 * (f[2] - f[1]) - (f[3] - f[0])) / (12 * (_Float128)h));
+    return (double)((8 * (f[2] - f[1]) - (f[3] - f[0])) / (12 * (_Float128)h)); /* diff.five */
 }
 
 vt_status probes_arbitrate(const probes *w, const probe *p, double *value, vt_error *err)
