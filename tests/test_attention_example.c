@@ -85,6 +85,8 @@ static layer golden_layer(json_t *root)
     return l;
 }
 
+/* proves attn.dwq attn.dbq attn.dwk attn.dwv attn.dbv attn.dxn */
+/* proves attn.q attn.k attn.v block.att attn.out attn.do attn.dwo attn.dbo block.datt */
 static void golden_tensors(void **state)
 {
     (void)state;
@@ -170,6 +172,7 @@ static size_t complex_step(layer *l, double most)
     return compared;
 }
 
+/* proves attn.dwq attn.dbq attn.dwk attn.dbk attn.dwv attn.dbv attn.dxn attn.dwo attn.dbo attn.loss */
 static void example_by_complex_step(void **state)
 {
     (void)state;
@@ -200,6 +203,7 @@ static void others_by_complex_step(void **state)
 }
 
 /* The three paths, by their own sums: dXq[t,i] = sum_o dQ[t,o] Wq[i,o]. */
+/* proves attn.dxn */
 static void paths(void **state)
 {
     static const char *const of[][3] = { { "dXq", "dQ", "Wq" }, { "dXk", "dK", "Wk" },

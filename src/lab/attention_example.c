@@ -4,10 +4,11 @@
  *  Q = Xn Wq + bq,  K = Xn Wk + bk,  V = Xn Wv + bv
  *  A = softmax(mask(Qh Kh^T / sqrt(HS))),  O = A Vh        of each head h
  *  out = O Wo + bo
- *  loss = sum_{t,i} out[t,i] dOut[t,i]
+ *  loss = sum_{t,i} out[t,i] dOut[t,i]                            (attn.loss)
  *
- * Backward meets the same lines in the other order.  Xn feeds three of them, so
- * its gradient is a sum of three paths; each is kept apart, to be looked at.
+ * The other labels are those of gpt.c, which states their equations.  Backward
+ * meets the same lines in the other order.  Xn feeds three of them, so its
+ * gradient is a sum of three paths; each is kept apart, to be looked at.
  *
  * Heads lie side by side in a row of Q, K, V and O: (T, H, HS) and (T, C) are the
  * same memory, so that splitting and merging heads move nothing.  attention.c has
@@ -54,32 +55,33 @@ static tensors place(const scalar *block, int T_, int C_, int H_)
 void ATT(forward)(scalar *block, int T, int C, int H)
 {
     const tensors e = place(block, T, C, H);
-    REF(linear_forward)(e.Q, e.Xn, e.Wq, e.bq, T, C, C);
-    REF(linear_forward)(e.K, e.Xn, e.Wk, e.bk, T, C, C);
-    REF(linear_forward)(e.V, e.Xn, e.Wv, e.bv, T, C, C);
+    REF(linear_forward)(e.Q, e.Xn, e.Wq, e.bq, T, C, C);                /* attn.q */
+    REF(linear_forward)(e.K, e.Xn, e.Wk, e.bk, T, C, C);                /* attn.k */
+    REF(linear_forward)(e.V, e.Xn, e.Wv, e.bv, T, C, C);                /* attn.v */
     REF(attention_forward)(e.O, e.scores, e.scaled, e.masked, e.A, e.Q, e.K, e.V,
-                           1, T, 0, H, C / H);
-    REF(linear_forward)(e.out, e.O, e.Wo, e.bo, T, C, C);
+                           1, T, 0, H, C / H);                          /* block.att */
+    REF(linear_forward)(e.out, e.O, e.Wo, e.bo, T, C, C);               /* attn.out */
 }
 
 void ATT(backward)(scalar *block, int T, int C, int H)
 {
     const tensors e = place(block, T, C, H);
     for (scalar *p = e.dWo; p < e.end; p++) *p = 0;     /* backward adds */
-    REF(linear_backward)(e.dO, e.dWo, e.dbo, e.dOut, e.O, e.Wo, T, C, C);
+    REF(linear_backward)(e.dO, e.dWo, e.dbo, e.dOut, e.O, e.Wo,
+                         T, C, C);                  /* attn.do attn.dwo attn.dbo */
     REF(attention_backward)(e.dQ, e.dK, e.dV, e.dA, e.dS, e.dO, e.A, e.Q, e.K, e.V,
-                            1, T, 0, H, C / H);
-    REF(linear_backward)(e.dXq, e.dWq, e.dbq, e.dQ, e.Xn, e.Wq, T, C, C);
-    REF(linear_backward)(e.dXk, e.dWk, e.dbk, e.dK, e.Xn, e.Wk, T, C, C);
-    REF(linear_backward)(e.dXv, e.dWv, e.dbv, e.dV, e.Xn, e.Wv, T, C, C);
+                            1, T, 0, H, C / H);                         /* block.datt */
+    REF(linear_backward)(e.dXq, e.dWq, e.dbq, e.dQ, e.Xn, e.Wq, T, C, C); /* attn.dwq attn.dbq */
+    REF(linear_backward)(e.dXk, e.dWk, e.dbk, e.dK, e.Xn, e.Wk, T, C, C); /* attn.dwk attn.dbk */
+    REF(linear_backward)(e.dXv, e.dWv, e.dbv, e.dV, e.Xn, e.Wv, T, C, C); /* attn.dwv attn.dbv */
     for (int i = 0; i < T * C; i++)
-        e.dXn[i] = e.dXq[i] + e.dXk[i] + e.dXv[i];
+        e.dXn[i] = e.dXq[i] + e.dXk[i] + e.dXv[i];                      /* attn.dxn */
 }
 
 scalar ATT(loss)(const scalar *block, int T, int C, int H)
 {
     const tensors e = place(block, T, C, H);
     scalar sum = 0;
-    for (int i = 0; i < T * C; i++) sum += e.out[i] * e.dOut[i];
+    for (int i = 0; i < T * C; i++) sum += e.out[i] * e.dOut[i];        /* attn.loss */
     return sum;
 }
