@@ -6,5 +6,5 @@
 import type { AnyIsland } from '../components/island';
 
 export const islands: Readonly<Record<string, () => Promise<{ readonly island: AnyIsland }>>> = {
-  // name: () => import('./module'),
+  example: () => import('../components/ExampleView'),
 };
