@@ -286,7 +286,9 @@ static void later_tokens_do_not_reach_earlier_logits(void **state)
 
 /* The float definition's own error against the double one bounds what a fast
  * wiring may show: four times it, with a floor of a few ulp of the tensor's
- * largest entry. */
+ * largest entry: 8 u for the other order of sums, and 6 u for GELU's logistic
+ * function, which is that far off in the fast kernels (simd_math.h), while the
+ * definition's tanh is rounded from double. */
 static void compare_fast(const gpt_config *z, int B, int T, const ops *kernels)
 {
     model_case c;
@@ -310,7 +312,7 @@ static void compare_fast(const gpt_config *z, int B, int T, const ops *kernels)
             if (fabs(g64[k]) > largest) largest = fabs(g64[k]);
             if (!(fabs(g32[k] - g64[k]) <= error)) error = fabs(g32[k] - g64[k]);
         }
-        const double bound = 4 * error + 8 * 6e-8 * largest;
+        const double bound = 4 * error + (8 + 6) * 0x1p-24 * largest;
         for (size_t k = t[i].offset; k < t[i].offset + t[i].count; k++, compared++)
             assert_near_at(gf[0][k], g64[k], bound, t[i].name, k - t[i].offset);
     }

@@ -2,6 +2,7 @@
  * report. */
 #include <math.h>
 #include <string.h>
+#include "base/elementary.h"
 #include "base/status.h"
 #include "lab/lab.h"
 
@@ -100,7 +101,7 @@ vt_status vt_lab(const vt_lab_options *o, vt_lab_report *out, vt_error *err)
     out->options = *o;
     out->options.dtype = c.in_float ? "float32" : "float64";
     out->options.temperature = c.temperature;
-    out->uniform = log(VT_LAB_V);
+    out->uniform = log_f64(VT_LAB_V);
     out->loss = pass(&s, grad, &c);
     memcpy(out->targets, c.target, sizeof out->targets);
     memcpy(&out->inputs, c.at, sizeof out->inputs);

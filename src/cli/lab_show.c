@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/elementary.h"
 #include "cli/cli.h"
 
 typedef struct show {
@@ -86,9 +87,9 @@ static void show_targets(const show *s, const vt_lab_report *r)
         double most = r->logits[t][0], sum = 0;
         for (int v = 1; v < VT_LAB_V; v++) most = fmax(most, r->logits[t][v]);
         for (int v = 0; v < VT_LAB_V; v++)
-            sum += exp((r->logits[t][v] - most) / r->options.temperature);
+            sum += exp_f64((r->logits[t][v] - most) / r->options.temperature);
         const int y = r->targets[t];
-        const double p = exp((r->logits[t][y] - most) / r->options.temperature) / sum;
+        const double p = exp_f64((r->logits[t][y] - most) / r->options.temperature) / sum;
         fprintf(s->f, "  t=%d  target %d  %.4f %s%s%s\n", t, y, p, s->blue,
                 bar(picture, s, p, 40), s->off);
     }

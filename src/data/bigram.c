@@ -13,8 +13,8 @@
  */
 #include "data/bigram.h"
 #include "data/dataset.h"
-#include <math.h>
 #include <stdlib.h>
+#include "base/elementary.h"
 
 /* The tokens behind each token a are next[begin[a] .. begin[a+1]-1]. */
 typedef struct followers { size_t *begin; int *next; } followers;
@@ -72,8 +72,8 @@ vt_status bigram_best(bigram *out, const int *train, size_t ntrain, const int *v
         for (size_t i = from; i < to; i++) count[seen.next[i]]++;
         for (size_t i = wanted.begin[a]; i < wanted.begin[a + 1]; i++)
             for (int j = 0; j < KS; j++)
-                sum[j] -= log(((double)count[wanted.next[i]] + ks[j]) /
-                              ((double)(to - from) + ks[j] * (double)vocab));
+                sum[j] -= log_f64(((double)count[wanted.next[i]] + ks[j]) /
+                                  ((double)(to - from) + ks[j] * (double)vocab));
         for (size_t i = from; i < to; i++) count[seen.next[i]]--;
     }
     int best = 0;

@@ -19,7 +19,7 @@ void REF(adamw)(scalar *w, scalar *m, scalar *v, const scalar *g, size_t n,
                 scalar clip, scalar lr, scalar beta1, scalar beta2, scalar eps,
                 scalar decay, int t)
 {
-    const scalar power1 = pow(beta1, (scalar)t), power2 = pow(beta2, (scalar)t);
+    const scalar power1 = power(beta1, t), power2 = power(beta2, t);
 
     for (size_t i = 0; i < n; i++) {
         const scalar gc = clip * g[i];                            /* adamw.g */

@@ -7,7 +7,7 @@
  *
  * Memory is the limit: 28 bytes move per weight.
  */
-#include <math.h>
+#include "base/elementary.h"
 #include "kernels/fast.h"
 #include "kernels/simd.h"
 
@@ -62,8 +62,8 @@ void FAST(adamw)(team *tm, float *w, float *m, float *v, const float *g, size_t 
         .beta1 = vec_set1(beta1), .rest1 = vec_set1(1 - beta1),
         .beta2 = vec_set1(beta2), .rest2 = vec_set1(1 - beta2),
         .eps = vec_set1(eps), .decay = vec_set1(decay),
-        .c1 = vec_set1((float)(1 / (1 - pow((double)beta1, t)))),
-        .c2 = vec_set1((float)(1 / (1 - pow((double)beta2, t)))),
+        .c1 = vec_set1((float)(1 / (1 - power_f64((double)beta1, t)))),
+        .c2 = vec_set1((float)(1 / (1 - power_f64((double)beta2, t)))),
     };
     team_run(tm, (n + CHUNK - 1) / CHUNK, task, &z);
 }

@@ -32,6 +32,7 @@
  */
 #include <assert.h>
 #include <math.h>
+#include "base/elementary.h"
 #include "kernels/fast.h"
 #include "kernels/simd.h"
 #include "kernels/simd_math.h"
@@ -240,7 +241,7 @@ static void softmax_row(float *s, size_t n, float *m, float *l, float *o, size_t
         sum = vec_add(sum, e);
     }
     if (max > *m && *m > -INFINITY) {                    /* before, all is 0 */
-        const float a = expf(*m - base);
+        const float a = exp_f32(*m - base);
         const vec x = vec_set1(a);
         for (size_t i = 0; i < width; i += VEC_LANES)
             vec_store(o + i, vec_mul(x, vec_load(o + i)));

@@ -11,6 +11,7 @@
  * has brought into the cache; backward makes p from lse in one.
  */
 #include <math.h>
+#include "base/elementary.h"
 #include "vitrine.h"
 #include "kernels/fast.h"
 #include "kernels/simd.h"
@@ -67,7 +68,7 @@ static void forward_task(void *context, size_t i, int worker)
     for (size_t n = i * ROWS; n < end; n++) {
         const float *l = z->l + n * z->V;
         const float max = row_max(l, z->V);
-        const float log_sum = logf(row_sum(l, z->V, max, z->inverse));
+        const float log_sum = log_f32(row_sum(l, z->V, max, z->inverse));
         const int y = z->target[n];
         z->lse[n] = max * z->inverse + log_sum;
         z->loss[n] = y == VT_IGNORE ? 0 : log_sum + (max - l[y]) * z->inverse;

@@ -15,6 +15,7 @@
 #include "sample/filters.h"
 #include <assert.h>
 #include <math.h>
+#include "base/elementary.h"
 
 vt_status filter_check(const filter_options *options, vt_error *err)
 {
@@ -87,7 +88,7 @@ static void rank(ranking *r, const float *logits, size_t V, double max, double t
 {
     *r = (ranking){ c, V, V, 0 };
     for (size_t v = 0; v < V; v++) {
-        const double w = exp(((double)logits[v] - max) / temperature);  /* sample.temperature */
+        const double w = exp_f64(((double)logits[v] - max) / temperature);  /* sample.temperature */
         c[v] = (filter_choice){ w, v };
         r->total += c[v].weight;
     }
