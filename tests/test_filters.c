@@ -93,7 +93,6 @@ static void samp01_temperature_zero(void **state)
 }
 
 /* SAMP-03 */
-/* proves sample.topp */
 static void samp03_top_p_keeps_at_least_one(void **state)
 {
     (void)state;

@@ -60,7 +60,6 @@ static void gradients_of_a_tied_model(void **state)
 
 /* LOSS-04, OPT-04: backward adds to the gradients of earlier batches, in a tied
  * head's part of wte too. */
-/* proves head.dwte */
 static void backward_adds(void **state)
 {
     (void)state;
