@@ -103,6 +103,7 @@ static void at_boundaries(tally *t, tally *in_float, const function *f)
     for (int k = -2150; k <= 2100; k++) around(t, in_float, f, k * (M_LN2 / 2));
 }
 
+/* proves elem.exp elem.log elem.tanh */
 static void within_an_ulp(void **state)
 {
     (void)state;
@@ -129,6 +130,7 @@ static void within_an_ulp(void **state)
 static bool bits_equal(double a, double b) { return memcmp(&a, &b, sizeof a) == 0; }
 
 /* C11, F.10: the exact cases, signs of zeros included. */
+/* proves elem.exp elem.tanh */
 static void special_cases(void **state)
 {
     (void)state;
@@ -151,6 +153,7 @@ static void special_cases(void **state)
 }
 
 /* tanh(-x) = -tanh(x), to the bit; and no result leaves the function's range. */
+/* proves elem.exp elem.tanh */
 static void odd_and_in_range(void **state)
 {
     (void)state;
@@ -164,6 +167,7 @@ static void odd_and_in_range(void **state)
 }
 
 /* x^n at the powers of AdamW's decay rates, and where an exact result is known. */
+/* proves elem.power */
 static void whole_powers(void **state)
 {
     (void)state;
