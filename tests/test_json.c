@@ -425,9 +425,32 @@ static void what_a_terminal_obeys_is_escaped(void **state)
     bytes_free(&out);
 }
 
+static void a_tree_is_written_back(void **state)
+{
+    (void)state;
+    static const char text[] = "{\"a\": [1, -2.5, true, false, null, []], \"b\": {\"\u00e9\": "
+                               "\"x\\u0000y\", \"big\": 9223372036854775807}, \"c\": 0.1}";
+    json_t *tree;
+    bytes out = { 0 };
+    js_writer w;
+    assert_ok(js_parse(&tree, text, sizeof text - 1, "text", &test_error));
+    js_begin(&w, &out, JS_LINE);
+    js_value(&w, tree);
+    assert_ok(js_end(&w, &test_error));
+    assert_string_equal((char *)out.data, text);
+    out.len = 0;
+    js_begin(&w, &out, JS_LINE);
+    js_value(&w, NULL);
+    assert_ok(js_end(&w, &test_error));
+    assert_string_equal((char *)out.data, "null");
+    json_decref(tree);
+    bytes_free(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_tree_is_written_back),
         cmocka_unit_test(numbers_read_back_to_the_same_bits),
         cmocka_unit_test(floats_are_written_short),
         cmocka_unit_test(layouts_are_exact),

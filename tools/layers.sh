@@ -69,7 +69,7 @@ BEGIN {
     may("lab", library " verify")
     may("provenance", library)
     may("api", library " train sample verify lab provenance")
-    may("cli", "formats")                       # --json: JSON belongs to formats
+    may("cli", "formats serve")                 # --json: JSON belongs to formats; vitrine serve
     may("serve", "formats")                     # likewise
     may("wasm", "formats")
     may("include", "")

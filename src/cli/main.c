@@ -9,6 +9,7 @@
 
 static const command *const commands[] = {
     &cmd_train, &cmd_generate, &cmd_check, &cmd_tokenize, &cmd_info, &cmd_lab, &cmd_grade,
+    &cmd_serve,
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
@@ -43,6 +44,7 @@ static void overview(FILE *out)
           "  vitrine check model\n"
           "  vitrine lab\n"
           "  vitrine grade 2_softmax.c\n"
+          "  vitrine serve build/www\n"
           "\nexit status:\n"
           "  0 all well             3 bad input            6 NaN or Inf\n"
           "  1 a check failed       4 input or output      130 interrupted; state was saved\n"
@@ -87,7 +89,7 @@ static int no_command(const char *name)
 {
     vt_error err;
     (void)fail(&err, VT_USAGE, "no command '%.60s': expected train, generate, check, tokenize, "
-               "info, lab or grade (vitrine --help)", name);
+               "info, lab, grade or serve (vitrine --help)", name);
     return cli_error(NULL, VT_USAGE, &err);
 }
 

@@ -101,6 +101,7 @@ void js_bool(js_writer *w, bool value);
 void js_null(js_writer *w);
 void js_string(js_writer *w, const char *text);             /* NULL writes null */
 void js_text(js_writer *w, const void *text, size_t n);     /* any bytes */
+void js_value(js_writer *w, const json_t *tree);            /* NULL writes null */
 
 void js_field_int(js_writer *w, const char *key, int64_t value);
 void js_field_uint(js_writer *w, const char *key, uint64_t value);

@@ -230,6 +230,38 @@ void js_string(js_writer *w, const char *text)
     else js_null(w);
 }
 
+/* The reader's trees are no deeper than its own limit; what is deeper than the
+ * writer's is no value of ours. */
+void js_value(js_writer *w, const json_t *tree)
+{
+    json_t *t = (json_t *)(uintptr_t)tree;      /* its iterators want it so */
+    if (w->depth == JS_DEPTH) {
+        js_null(w);
+        return;
+    }
+    switch (t ? json_typeof(t) : JSON_NULL) {
+    case JSON_OBJECT:
+        js_open_object(w);
+        for (void *i = json_object_iter(t); i; i = json_object_iter_next(t, i)) {
+            js_key(w, json_object_iter_key(i));
+            js_value(w, json_object_iter_value(i));
+        }
+        js_close_object(w);
+        break;
+    case JSON_ARRAY:
+        js_open_array(w);
+        for (size_t i = 0; i < json_array_size(t); i++) js_value(w, json_array_get(t, i));
+        js_close_array(w);
+        break;
+    case JSON_STRING:  js_text(w, json_string_value(t), json_string_length(t)); break;
+    case JSON_INTEGER: js_int(w, json_integer_value(t)); break;
+    case JSON_REAL:    js_number(w, json_real_value(t)); break;
+    case JSON_TRUE:    js_bool(w, true); break;
+    case JSON_FALSE:   js_bool(w, false); break;
+    case JSON_NULL:    js_null(w); break;
+    }
+}
+
 void js_field_int(js_writer *w, const char *key, int64_t value)
 {
     js_key(w, key);

@@ -1,0 +1,122 @@
+"""http_client.py -- requests as raw bytes, for cli_serve.sh; Python's standard library only.
+
+    ask PORT LINE [HEADER...] [--body TEXT] [--no-host]
+                    sends the request line and headers as they stand (escapes such as \\x90
+                    mean bytes), with Host and "Connection: close"; prints the answer: its
+                    status, headers, an empty line, and the body
+    leave PORT TIMES GET|POST TARGET [BODY]
+                    so often: asks, reads the headers, and closes; an answer that is
+                    busy (503) is asked for again.  Prints how many had status 200
+    watch PORT TARGET SECONDS
+                    prints what a stream sends in that time
+    keep PORT TARGET...
+                    one connection for all targets; prints each status, and "same" where
+                    the connection stayed
+"""
+import http.client
+import socket
+import sys
+import time
+
+
+def as_bytes(text):
+    return text.encode("utf-8", "surrogateescape").decode("unicode_escape").encode("latin-1")
+
+
+def connect(port):
+    return socket.create_connection(("127.0.0.1", int(port)), timeout=20)
+
+
+def read_all(s, until=None):
+    got = b""
+    while until is None or until not in got:
+        try:
+            piece = s.recv(65536)
+        except (socket.timeout, ConnectionResetError):
+            break
+        if not piece:
+            break
+        got += piece
+    return got
+
+
+def ask(port, line, *words):
+    headers, body, host = [], b"", True
+    words = list(words)
+    while words:
+        word = words.pop(0)
+        if word == "--body":
+            body = as_bytes(words.pop(0))
+        elif word == "--no-host":
+            host = False
+        else:
+            headers.append(as_bytes(word))
+    names = [h.split(b":")[0].lower() for h in headers]
+    if host and b"host" not in names:
+        headers.append(b"Host: 127.0.0.1:" + port.encode())
+    if body and b"content-length" not in names and b"transfer-encoding" not in names:
+        headers.append(b"Content-Length: %d" % len(body))
+    headers.append(b"Connection: close")
+    with connect(port) as s:
+        s.sendall(b"\r\n".join([as_bytes(line)] + headers) + b"\r\n\r\n" + body)
+        got = read_all(s)
+    head, _, rest = got.partition(b"\r\n\r\n")
+    if b"transfer-encoding: chunked" in head.lower():
+        whole = b""
+        while rest:
+            size, _, rest = rest.partition(b"\r\n")
+            n = int(size, 16)
+            if n == 0:
+                break
+            whole, rest = whole + rest[:n], rest[n + 2:]
+        rest = whole
+    status, _, others = head.partition(b"\r\n")
+    sys.stdout.buffer.write(b" ".join(status.split(b" ")[1:2]) + b"\n" +
+                            others.replace(b"\r\n", b"\n") + b"\n\n" + rest)
+
+
+def leave(port, times, method, target, body=""):
+    good = 0
+    for _ in range(int(times)):
+        until = time.monotonic() + 20
+        while time.monotonic() < until:
+            with connect(port) as s:
+                s.sendall(f"{method} {target} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n"
+                          f"Content-Length: {len(body)}\r\n\r\n{body}".encode())
+                head = read_all(s, b"\r\n\r\n")
+            if not head.startswith(b"HTTP/1.1 503"):
+                good += head.startswith(b"HTTP/1.1 200")
+                break
+            time.sleep(0.05)
+    print(good)
+
+
+def watch(port, target, seconds):
+    until = time.monotonic() + float(seconds)
+    with connect(port) as s:
+        s.sendall(f"GET {target} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
+        got = b""
+        while time.monotonic() < until:
+            s.settimeout(max(0.01, until - time.monotonic()))
+            try:
+                piece = s.recv(65536)
+            except socket.timeout:
+                break
+            if not piece:
+                break
+            got += piece
+    sys.stdout.buffer.write(got)
+
+
+def keep(port, *targets):
+    c = http.client.HTTPConnection("127.0.0.1", int(port), timeout=20)
+    before = None
+    for target in targets:
+        c.request("GET", target)
+        answer = c.getresponse()
+        answer.read()
+        print(answer.status, "same" if c.sock is not None and c.sock is before else "new")
+        before = c.sock
+
+
+{"ask": ask, "leave": leave, "watch": watch, "keep": keep}[sys.argv[1]](*sys.argv[2:])
