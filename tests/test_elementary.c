@@ -1,6 +1,5 @@
 /* test_elementary.c -- our exp, log, tanh and powers against MPFR: less than an
- * ulp off everywhere, the special cases of C's annex F exactly.  Labels:
- * elem.exp, elem.log, elem.tanh, elem.power.
+ * ulp off everywhere, the special cases of C's annex F exactly.
  *
  * An ulp is the distance of the doubles (floats) around the exact result; below
  * the normal numbers that of the subnormal ones.
@@ -24,9 +23,9 @@ typedef struct function {
 } function;
 
 static const function functions[] = {
-    { "exp", exp_f64, exp_f32, mpfr_exp, -745.5, 709.79 },                  /* elem.exp */
-    { "log", log_f64, log_f32, mpfr_log, 0x1p-1074, DBL_MAX },              /* elem.log */
-    { "tanh", tanh_f64, tanh_f32, mpfr_tanh, -25, 25 },                     /* elem.tanh */
+    { "exp", exp_f64, exp_f32, mpfr_exp, -745.5, 709.79 },
+    { "log", log_f64, log_f32, mpfr_log, 0x1p-1074, DBL_MAX },
+    { "tanh", tanh_f64, tanh_f32, mpfr_tanh, -25, 25 },
 };
 
 enum { DIGITS = 140 };
@@ -182,7 +181,7 @@ static void whole_powers(void **state)
             mpfr_pow_ui(want, want, (unsigned long)n, MPFR_RNDN);
             const double value = mpfr_get_d(want, MPFR_RNDN);
             if (fabs(value) <= DBL_MAX && fabs(value) >= 0x1p-900)
-                measure(&t, power_f64(bases[b], n), want, bases[b], 53, -1074);   /* elem.power */
+                measure(&t, power_f64(bases[b], n), want, bases[b], 53, -1074);
             else if (fabs(value) < 0x1p-900)
                 assert_true(fabs(power_f64(bases[b], n)) < 0x1p-899);
             else
