@@ -7,4 +7,5 @@ import type { AnyIsland } from '../components/island';
 
 export const islands: Readonly<Record<string, () => Promise<{ readonly island: AnyIsland }>>> = {
   example: () => import('../components/ExampleView'),
+  shapes: () => import('../components/Shapes'),
 };

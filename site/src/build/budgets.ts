@@ -1,0 +1,47 @@
+/* budgets.ts -- compressed sizes against the budgets: each page with all that it loads at its start, the module, the models. */
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import type { Paths } from './site';
+
+const KB = 1024;
+export const limits = { page: 90 * KB, module: 60 * KB, lab: 350 * KB, playground: 4 * KB * KB } as const;
+
+interface Loads {
+  readonly scripts: readonly string[];
+  readonly styles: readonly string[];
+}
+
+function packed(file: string): number {
+  return gzipSync(readFileSync(file), { level: 9 }).length;
+}
+
+const shown = (bytes: number): string => (bytes / KB).toFixed(1).padStart(8);
+
+export function budgets(paths: Paths): number {
+  const site = join(paths.root, 'build/site');
+  const loads = JSON.parse(readFileSync(join(paths.work, 'loads.json'), 'utf8')) as Record<string, Loads>;
+  let over = 0;
+  const judge = (name: string, bytes: number, limit: number, parts: string): void => {
+    if (bytes > limit) over += 1;
+    console.log(`${name.padEnd(22)} ${shown(bytes)} KB of ${(limit / KB).toFixed(0).padStart(4)}  ${bytes > limit ? 'OVER' : 'ok  '}  ${parts}`);
+  };
+  for (const [page, l] of Object.entries(loads)) {
+    const sum = (files: readonly string[]): number => files.reduce((n, f) => n + packed(join(site, f)), 0);
+    const [html, css, js] = [packed(join(site, `${page}.html`)), sum(l.styles), sum(l.scripts)];
+    judge(`${page}.html`, html + css + js, limits.page, `html${shown(html)}  css${shown(css)}  js${shown(js)}`);
+  }
+  judge('vitrine.wasm', packed(join(site, 'vitrine.wasm')), limits.module, 'gzip -9');
+  // A model's size is what travels for its use: the weights and what goes with them.
+  for (const [name, limit] of [['lab', limits.lab], ['playground', limits.playground]] as const) {
+    const folder = join(paths.root, 'build/www/data', name);
+    if (!existsSync(folder)) {
+      console.log(`${`data/${name}`.padEnd(22)}  not exported yet (build/www)`);
+      continue;
+    }
+    const model = statSync(join(folder, 'model.safetensors')).size;
+    const all = readdirSync(folder).reduce((n, f) => n + packed(join(folder, f)), 0);
+    judge(`data/${name}`, model, limit, `model.safetensors as it is; the whole folder compressed${shown(all)}`);
+  }
+  return over > 0 ? 1 : 0;
+}

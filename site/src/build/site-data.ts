@@ -1,0 +1,61 @@
+/* site-data.ts -- the build's answer to components/site-data.ts, from map, tree and content. */
+import type { Content, Equation } from '../components/content';
+import type { CodeExcerpt, SiteData, SourceMap } from '../components/site-data';
+import { highlight } from './code';
+import type { Tree } from './map';
+
+/** File of the source viewer that shows a file of the tree. */
+export function viewerFile(file: string): string {
+  return `source/${file.replaceAll('/', '--')}.html`;
+}
+
+export class Sources implements SiteData {
+  /** Files that a link or an excerpt named: each gets a page in the source viewer. */
+  readonly named = new Set<string>();
+  private readonly equations = new Map<string, { href: string; equation: Equation }>();
+
+  constructor(readonly map: SourceMap, private readonly tree: Tree, content: Content) {
+    for (const page of content.pages) for (const concept of page.concepts) for (const equation of concept.equations) {
+      if (!this.equations.has(equation.id)) this.equations.set(equation.id, { href: `${page.id}.html#eq-${equation.id}`, equation });
+    }
+  }
+
+  code(file: string, start: number, end: number): CodeExcerpt {
+    const lines = highlight(file, this.tree.text(file), (label) => label in this.map.labels);
+    if (start < 1 || end < start || end > lines.length) throw new Error(`${file}: lines ${start} to ${end} are not all there (it has ${lines.length})`);
+    return { file, start, end, href: this.lineHref(file, start), lines: lines.slice(start - 1, end) };
+  }
+
+  codeOfFunction(name: string): CodeExcerpt {
+    const f = this.map.functions[name];
+    if (!f) throw new Error(`no function "${name}" in the map`);
+    return this.code(f.file, f.start, f.end);
+  }
+
+  lineHref(file: string, line: number): string {
+    this.tree.line(file, line);
+    this.named.add(file);
+    return this.map.link === null ? `${viewerFile(file)}#L${line}` : `${this.map.link}${file}#L${line}`;
+  }
+
+  /** The text of a line, without the white space at its start and its labels. */
+  lineText(file: string, line: number): string {
+    return this.tree.line(file, line).trim();
+  }
+
+  equationHref(label: string): string | null {
+    return this.equations.get(label)?.href ?? null;
+  }
+
+  equationTex(label: string): string | null {
+    return this.equations.get(label)?.equation.tex ?? null;
+  }
+
+  equationTitle(label: string): string | null {
+    return this.equations.get(label)?.equation.title ?? null;
+  }
+
+  equationNumber(label: string): string | null {
+    return this.equations.get(label)?.equation.number ?? null;
+  }
+}

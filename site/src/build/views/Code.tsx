@@ -1,0 +1,40 @@
+/* Code.tsx -- source lines with their real numbers: excerpts in concepts, whole files in the viewer. */
+import type { JSX } from 'preact';
+import type { CodeExcerpt, CodeLine } from '../../components/site-data';
+import { useBuild } from '../context';
+
+function Line({ line, anchor }: { line: CodeLine; anchor: boolean }): JSX.Element {
+  const { sources, href } = useBuild();
+  return (
+    <li id={anchor ? `L${line.n}` : undefined}>
+      <span class="n">{anchor ? <a href={`#L${line.n}`} tabIndex={-1}>{line.n}</a> : line.n}</span>
+      <span>
+        {line.pieces.map(([kind, text]) => (kind === '' ? text : <span class={kind}>{text}</span>))}
+        {line.labels.map((label) => {
+          const to = sources.equationHref(label);
+          return <>{'  '}<span class="c">/* {to === null ? label : <a class="lab" href={anchor ? `../${to}` : href(to)}>{label}</a>} */</span></>;
+        })}
+      </span>
+    </li>
+  );
+}
+
+export function CodeLines({ lines, anchor = false }: { lines: readonly CodeLine[]; anchor?: boolean }): JSX.Element {
+  return <ol>{lines.map((line) => <Line line={line} anchor={anchor} />)}</ol>;
+}
+
+/** One excerpt in its box. */
+export function CodeBox({ excerpt }: { excerpt: CodeExcerpt }): JSX.Element {
+  return (
+    <div class="codebox">
+      <div class="chead">
+        <strong>{excerpt.file}</strong>
+        <span>{excerpt.start === excerpt.end ? `line ${excerpt.start}` : `lines ${excerpt.start} to ${excerpt.end}`}</span>
+        <a class="push" href={excerpt.href}>the file at this commit</a>
+      </div>
+      <div class="code" tabIndex={0} role="region" aria-label={`C source, ${excerpt.file}, lines ${excerpt.start} to ${excerpt.end}`}>
+        <CodeLines lines={excerpt.lines} />
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,187 @@
+/* ConceptView.tsx -- a concept: nine parts, always in one order, made from its content file and the map. */
+import type { ComponentChildren, JSX } from 'preact';
+import { Case } from '../../components/Case';
+import type { Block, Concept } from '../../components/content';
+import { drawTree } from '../../components/Tex';
+import { exampleBlock, shapesBlock } from '../blocks';
+import { useBuild } from '../context';
+import { typeset } from '../mathml';
+import { rangeOfNumbers } from '../numbering';
+import { Inline, Prose } from '../prose';
+import { CodeBox } from './Code';
+import { EquationRow, LineLink } from './EquationRow';
+
+/** The nine parts, for those who count them. */
+export const parts = ['what-why', 'mathematics', 'symbols', 'example', 'shapes', 'implementation', 'code', 'where', 'status'] as const;
+export type PartName = (typeof parts)[number];
+
+function Part({ of, name, title, children }: { of: string; name: PartName; title: string; children: ComponentChildren }): JSX.Element {
+  const id = `${of}-${name}`;
+  return <section class="part" data-part={name} aria-labelledby={id}><h3 id={id}>{title}</h3>{children}</section>;
+}
+
+/** A live part, in a case of its source where the content gives one. */
+export function Live({ block, small = true }: { block: Block; small?: boolean }): JSX.Element {
+  const drawn = useBuild().islands.draw(block);
+  return (
+    <>
+      {block.text === undefined ? null : <Prose text={block.text} />}
+      {block.source === undefined ? drawn : <Case source={block.source} small={small} label={block.title}>{drawn}</Case>}
+    </>
+  );
+}
+
+function Symbols({ concept }: { concept: Concept }): JSX.Element {
+  return (
+    <div class="tbl">
+      <table class="data stack">
+        <thead><tr><th scope="col">Symbol</th><th scope="col">Meaning</th><th scope="col">In the code</th><th scope="col">Shape</th></tr></thead>
+        <tbody>
+          {concept.symbols.map((s) => (
+            <tr><td class="nw">{drawTree(typeset(s.tex, false))}</td><td><Inline text={s.meaning} /></td><td><code>{s.code}</code></td><td class="nw">{s.shape}</td></tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Implementation({ concept }: { concept: Concept }): JSX.Element {
+  const { sources } = useBuild();
+  return (
+    <>
+      {concept.implementation.flatMap((name) => {
+        if (!name.includes('.')) return sources.map.functions[name] ? [<CodeBox excerpt={sources.codeOfFunction(name)} />] : [];
+        return (sources.map.labels[name]?.lines ?? []).map((l) => <CodeBox excerpt={sources.code(l.file, l.line, l.line)} />);
+      })}
+    </>
+  );
+}
+
+interface CodeRow {
+  readonly equation: string;
+  readonly role: 'computes' | 'calls' | 'tests';
+  readonly file: string;
+  readonly line: number;
+  readonly text: string;
+}
+
+/** Which lines compute, call and test the concept's equations: made from the map. */
+export function codeRows(concept: Concept, sources: ReturnType<typeof useBuild>['sources']): CodeRow[] {
+  const rows: CodeRow[] = [];
+  const functions = new Map<string, string>();
+  for (const e of concept.equations) {
+    const entry = e.label === null ? undefined : sources.map.labels[e.label];
+    if (!entry) continue;
+    for (const l of entry.lines) {
+      rows.push({ equation: e.title, role: 'computes', file: l.file, line: l.line, text: sources.lineText(l.file, l.line) });
+      if (l.function !== null && !functions.has(l.function)) functions.set(l.function, e.title);
+    }
+  }
+  for (const [name, equation] of functions) {
+    const callers = sources.map.functions[name]?.calledBy ?? [];
+    for (const c of callers.filter((at) => !at.file.startsWith('tests/'))) rows.push({ equation, role: 'calls', file: c.file, line: c.line, text: sources.lineText(c.file, c.line) });
+  }
+  for (const e of concept.equations) {
+    const entry = e.label === null ? undefined : sources.map.labels[e.label];
+    for (const t of entry?.tests ?? []) rows.push({ equation: e.title, role: 'tests', file: t.file, line: t.line, text: t.name });
+  }
+  return rows;
+}
+
+function CodeAndMathematics({ concept }: { concept: Concept }): JSX.Element {
+  const rows = codeRows(concept, useBuild().sources);
+  return (
+    <div class="tbl" tabIndex={0} role="region" aria-label={`${concept.title}: code and mathematics`}>
+      <table class="data">
+        <thead><tr><th scope="col">Equation</th><th scope="col">Role</th><th scope="col">Where</th><th scope="col">The line</th></tr></thead>
+        <tbody>
+          {rows.map((r) => (
+            <tr>
+              <td><Inline text={r.equation} /></td>
+              <td><span class={`role ${r.role}`}>{r.role}</span></td>
+              <td><LineLink file={r.file} line={r.line} /></td>
+              <td><pre>{r.text}</pre></td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** Items with commas between them, the first ten; the rest are counted. */
+function Several({ items }: { items: readonly JSX.Element[] }): JSX.Element {
+  if (items.length === 0) return <>nobody but itself</>;
+  const rest = items.length - 10;
+  return <>{items.slice(0, 10).map((item, i) => <>{i > 0 ? ', ' : ''}{item}</>)}{rest > 0 ? ` and ${rest} more` : ''}</>;
+}
+
+function Where({ concept }: { concept: Concept }): JSX.Element {
+  const { functions } = useBuild().sources.map;
+  return (
+    <>
+      {concept.where.map((name) => {
+        const f = functions[name];
+        if (!f) return null;
+        return (
+          <dl class="kv ui">
+            <dt>Function</dt><dd><code>{name}</code>, <LineLink file={f.file} line={f.start} end={f.end} /></dd>
+            <dt>Called by</dt><dd><Several items={f.calledBy.filter((c) => !c.file.startsWith('tests/')).map((c) => <><code>{c.function}</code> <LineLink file={c.file} line={c.line} /></>)} /></dd>
+            <dt>Tested by</dt><dd><Several items={f.testedBy.map((t) => <><code>{t.name}</code> <LineLink file={t.file} line={t.line} /></>)} /></dd>
+          </dl>
+        );
+      })}
+    </>
+  );
+}
+
+function Status({ concept }: { concept: Concept }): JSX.Element {
+  const { content, medium } = useBuild();
+  const equations = concept.equations.map((e) => e.number);
+  return (
+    <dl class="kv ui">
+      <dt>Status</dt><dd><Inline text={concept.status} /></dd>
+      <dt>In the book</dt>
+      <dd>{medium === 'book' ? null : <a class="plain" href={`book.html#${concept.page}-${concept.id}`}>section {concept.number}</a>}{medium === 'book' ? `section ${concept.number}` : null}, {equations.length === 1 ? 'equation' : 'equations'} {rangeOfNumbers(equations)}</dd>
+      <dt>Literature</dt>
+      <dd>
+        {concept.literature.map((l) => {
+          const p = content.papers[l.paper];
+          if (!p) return null;
+          return <p class="paper">{p.authors}, {p.link === undefined ? <cite>{p.title}</cite> : <a class="plain" href={p.link}><cite>{p.title}</cite></a>}, {p.venue === undefined ? '' : `${p.venue}, `}{p.year}: <Inline text={l.where} /></p>;
+        })}
+      </dd>
+    </dl>
+  );
+}
+
+export function ConceptView({ concept }: { concept: Concept }): JSX.Element {
+  const { medium } = useBuild();
+  const id = medium === 'book' ? `${concept.page}-${concept.id}` : concept.id;
+  return (
+    <article class="concept" id={id} data-concept={`${concept.page}/${concept.id}`} aria-labelledby={`${id}-title`}>
+      <h2 id={`${id}-title`}>{medium === 'book' ? <span class="no">{concept.number}</span> : null}<span><Inline text={concept.title} /></span> <a class="hash" href={`#${id}`} aria-label={`Link to ${concept.title}`}>#</a></h2>
+      <div class="two" data-part="what-why">
+        <div><h3>What is it?</h3><Prose text={concept.what} /></div>
+        <div><h3>Why does the model need it?</h3><Prose text={concept.why} /></div>
+      </div>
+      <Part of={id} name="mathematics" title="Mathematics"><ol class="eqs">{concept.equations.map((e) => <EquationRow equation={e} />)}</ol></Part>
+      <Part of={id} name="symbols" title="Symbols"><Symbols concept={concept} /></Part>
+      <Part of={id} name="example" title="Tiny numerical example">
+        {concept.example.text === undefined ? null : <p class="measure"><Inline text={concept.example.text} /></p>}
+        <Live block={exampleBlock(concept)} />
+      </Part>
+      {concept.sections.map((b, i) => (
+        <section class="part extra" aria-labelledby={`${id}-extra-${i}`}><h3 id={`${id}-extra-${i}`}>{b.title ?? concept.title}</h3><Live block={b} /></section>
+      ))}
+      <Part of={id} name="shapes" title="Tensor shapes"><Live block={shapesBlock(concept)} /></Part>
+      <Part of={id} name="implementation" title="Actual implementation"><Implementation concept={concept} /></Part>
+      <Part of={id} name="code" title="Code and mathematics"><CodeAndMathematics concept={concept} /></Part>
+      <div class="two pair">
+        <Part of={id} name="where" title="Where it is used"><Where concept={concept} /></Part>
+        <Part of={id} name="status" title="Status and reference"><Status concept={concept} /></Part>
+      </div>
+    </article>
+  );
+}

@@ -1,0 +1,43 @@
+/* PageView.tsx -- a page: its head, its live parts, its concepts beside the rail. */
+import type { JSX } from 'preact';
+import type { Block, Page } from '../../components/content';
+import { useBuild } from '../context';
+import { ConceptView, Live } from './ConceptView';
+import { Layout, PageHead, Rail, type RailEntry } from './Layout';
+import { Overview } from './Overview';
+
+/** A block's anchor: its island's name. */
+function blockId(block: Block): string {
+  return typeof block.props['anchor'] === 'string' ? block.props['anchor'] : block.island;
+}
+
+function PageBlock({ block }: { block: Block }): JSX.Element {
+  return (
+    <section class="wideblock" id={blockId(block)} aria-label={block.title ?? block.island}>
+      <Live block={block} small={false} />
+    </section>
+  );
+}
+
+export function PageView({ page, faults }: { page: Page; faults: number }): JSX.Element {
+  const { islands } = useBuild();
+  const drawn = (blocks: readonly Block[]): readonly Block[] => blocks.filter((b) => islands.has(b));
+  const head = drawn(page.head);
+  const foot = drawn(page.foot);
+  const entry = (b: Block): RailEntry => ({ href: `#${blockId(b)}`, text: b.title ?? b.island });
+  const entries = [...head.map(entry), ...page.concepts.map((c) => ({ href: `#${c.id}`, text: c.title })), ...foot.map(entry)];
+  return (
+    <Layout current={page.id} faults={faults}>
+      <PageHead page={page} />
+      {page.group === 'home' ? <Overview /> : null}
+      {head.map((b) => <PageBlock block={b} />)}
+      {page.concepts.length === 0 ? null : (
+        <div class="doc">
+          <Rail page={page} entries={entries} />
+          <div class="concepts">{page.concepts.map((c) => <ConceptView concept={c} />)}</div>
+        </div>
+      )}
+      {foot.map((b) => <PageBlock block={b} />)}
+    </Layout>
+  );
+}

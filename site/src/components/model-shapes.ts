@@ -1,0 +1,47 @@
+/* model-shapes.ts -- shapes of the trained model's tensors, for all flows of a page at once.
+ *
+ * Loaded on request, and through verify.ts: of a file whose hash differs nothing is shown.
+ */
+import type { Engine } from '../engine/types';
+
+export interface ModelShapes {
+  readonly shapes: ReadonlyMap<string, readonly number[]>;
+  /** Which model it is: its checkpoint's hash, shortened. */
+  readonly words: string;
+}
+type Listener = (shapes: ModelShapes | null, message: string) => void;
+
+const listeners = new Set<Listener>();
+let loading: Promise<ModelShapes> | null = null;
+
+function tell(shapes: ModelShapes | null, message: string): void {
+  for (const listener of listeners) listener(shapes, message);
+}
+
+/** Calls back at each change; returns what ends that. */
+export function onModelShapes(listener: Listener): () => void {
+  listeners.add(listener);
+  return () => { listeners.delete(listener); };
+}
+
+async function load(engine: Engine): Promise<ModelShapes> {
+  const { loadVerified } = await import('../provenance/verify');
+  const found = await loadVerified('data/lab/', engine);
+  const file = found.files.find((f) => f.name === 'model.safetensors');
+  const shapes = new Map([...found.window].map(([name, t]) => [name, t.shape] as const));
+  found.model.close();
+  found.tokenizer.close();
+  const verdict = found.files.every((f) => f.verdict === 'match') ? 'verified' : 'cannot be verified here';
+  return { shapes, words: `checkpoint ${file?.expected.slice(0, 12) ?? ''}, ${verdict}` };
+}
+
+/** Asks for the model's sizes, or for the example's again. */
+export function requestModelShapes(model: boolean, engine: Engine): void {
+  if (!model) return tell(null, '');
+  tell(null, 'Loading the model\u2026');
+  loading ??= load(engine);
+  loading.then((shapes) => tell(shapes, ''), (error: unknown) => {
+    loading = null;
+    tell(null, error instanceof Error ? error.message : String(error));
+  });
+}
