@@ -13,7 +13,7 @@ export default defineConfig(({ isSsrBuild }) => ({
   cacheDir: resolve(work, 'vite'),
   esbuild: { jsx: 'automatic', jsxImportSource: 'preact' },
   build: isSsrBuild
-    ? { ssr: 'src/build/main.ts', outDir: resolve(work, 'tool'), emptyOutDir: true, target: 'node18', minify: false }
+    ? { outDir: resolve(work, 'tool'), emptyOutDir: true, target: 'node18', minify: false }
     : {
         outDir: resolve(work, 'client'), emptyOutDir: true, target: 'es2022', manifest: 'manifest.json', modulePreload: { polyfill: false }, assetsInlineLimit: 0,
         rollupOptions: {

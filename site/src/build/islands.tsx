@@ -28,9 +28,8 @@ export class PreparedIslands {
 
   async prepare(block: Block, page: string, site: SiteData, file: string, faults: Faults): Promise<void> {
     const open = islands[block.island];
-    if (!open) return; // references.ts has said so
+    if (!open || this.engine === null) return; // said already: references.ts, site.tsx
     try {
-      if (this.engine === null) throw new Error('vitrine.wasm is missing, so nothing can be computed');
       const { island } = await open();
       const props: unknown = island.prepare ? await island.prepare(block.props, site, { page }) : block.props;
       const loaded: unknown = island.load ? await island.load(props, this.engine) : undefined;

@@ -74,7 +74,7 @@ export function checkReferences(content: Content, known: Known, faults: Faults):
     checkProse('pages.yaml', `pages[${n}].line`, p.line, faults);
     checkBlocks('pages.yaml', `pages[${n}].head`, p.head, known.islands, faults);
     checkBlocks('pages.yaml', `pages[${n}].foot`, p.foot, known.islands, faults);
-    if (p.concepts.length + p.head.length + p.foot.length === 0) faults.add('pages.yaml', `pages[${n}].id`, `the page "${p.id}" has no concept and no island`);
+    if (p.group !== 'home' && p.concepts.length + p.head.length + p.foot.length === 0) faults.add('pages.yaml', `pages[${n}].id`, `the page "${p.id}" has no concept and no island`);
     for (const c of p.concepts) {
       checkTexts(c, faults);
       checkSources(c, known.map, faults);
