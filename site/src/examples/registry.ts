@@ -6,4 +6,7 @@
 import type { Example } from './types';
 
 export const examples: Readonly<Record<string, () => Promise<{ readonly example: Example }>>> = {
+  differences: () => import('./differences'),
+  adjoint: () => import('./adjoint'),
+  mutation: () => import('./mutation'),
 };

@@ -8,4 +8,11 @@ import type { AnyIsland } from '../components/island';
 export const islands: Readonly<Record<string, () => Promise<{ readonly island: AnyIsland }>>> = {
   example: () => import('../components/ExampleView'),
   shapes: () => import('../components/Shapes'),
+  'attention-gradients': () => import('./attention-gradients'),
+  'attention-masked-cell': () => import('./attention-masked-cell'),
+  'attention-dbk': () => import('./attention-dbk'),
+  'attention-checks': () => import('./attention-checks'),
+  'verification-ucurve': () => import('./verification-ucurve'),
+  'verification-steps': () => import('./verification-steps'),
+  'verification-chain': () => import('./verification-chain'),
 };
