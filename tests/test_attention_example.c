@@ -161,7 +161,7 @@ static size_t complex_step(layer *l, double most)
         assert_int_equal(x.count, g.count);
         for (size_t i = 0; i < x.count; i++, compared++) {
             const double h = 1e-30;
-            z[x.offset + i] = CMPLX(l->at[x.offset + i], h);
+            z[x.offset + i] = l->at[x.offset + i] + h * I;
             attention_example_forward_c128(z, l->T, l->C, l->H);
             assert_near_at(cimag(attention_example_loss_c128(z, l->T, l->C, l->H)) / h,
                            l->at[g.offset + i], most, g.name, i);
