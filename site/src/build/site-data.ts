@@ -1,5 +1,6 @@
 /* site-data.ts -- the build's answer to components/site-data.ts, from map, tree and content. */
 import type { Content, Equation } from '../components/content';
+import { readMeasured, type Measured } from '../components/measured';
 import type { CodeExcerpt, SiteData, SourceMap } from '../components/site-data';
 import { highlight } from './code';
 import type { Tree } from './map';
@@ -14,7 +15,8 @@ export class Sources implements SiteData {
   readonly named = new Set<string>();
   private readonly equations = new Map<string, { href: string; equation: Equation }>();
 
-  constructor(readonly map: SourceMap, private readonly tree: Tree, content: Content) {
+  /** `figures` is the text of measured.json; null where there is none. */
+  constructor(readonly map: SourceMap, private readonly tree: Tree, content: Content, private readonly figures: string | null) {
     for (const page of content.pages) for (const concept of page.concepts) for (const equation of concept.equations) {
       if (!this.equations.has(equation.id)) this.equations.set(equation.id, { href: `${page.id}.html#eq-${equation.id}`, equation });
     }
@@ -49,6 +51,11 @@ export class Sources implements SiteData {
 
   equationTex(label: string): string | null {
     return this.equations.get(label)?.equation.tex ?? null;
+  }
+
+  measured(): Measured {
+    if (this.figures === null) throw new Error('build/site-work/measured.json is missing: tools/measure-for-site build/vitrine build/site-work/measured.json makes it');
+    return readMeasured(this.figures);
   }
 
   equationTitle(label: string): string | null {

@@ -115,7 +115,8 @@ export async function buildSite(paths: Paths, draft: boolean): Promise<Site> {
   const whole = readContent(join(paths.root, 'site/content'), faults);
   const content = withoutEmpty(whole, draft);
   checkReferences(content, { map, islands: new Set(Object.keys(registry)), examples: new Set(Object.keys(examples)) }, faults);
-  const sources = new Sources(map, tree, content);
+  const figures = join(paths.work, 'measured.json');
+  const sources = new Sources(map, tree, content, existsSync(figures) ? readFileSync(figures, 'utf8') : null);
   const assets = Assets.read(join(paths.work, 'client/manifest.json'));
   const { engine, hash } = await openEngine(join(paths.root, 'build/wasm/vitrine.wasm'), faults);
   const runs = await runExamples(content, engine, faults);

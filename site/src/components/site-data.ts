@@ -3,6 +3,7 @@
  * It comes from map.json (labels, functions, files of the C tree) and from the
  * content.  Nobody types a line number: ask here.
  */
+import type { Measured } from './measured';
 
 export interface Span {
   readonly file: string;
@@ -74,4 +75,6 @@ export interface SiteData {
   equationHref(label: string): string | null;
   /** The LaTeX of the equation with this label as the content gives it, or null. */
   equationTex(label: string): string | null;
+  /** Figures that the project's own tools printed. Throws where they are missing. */
+  measured(): Measured;
 }

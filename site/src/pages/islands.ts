@@ -14,5 +14,6 @@ export const islands: Readonly<Record<string, () => Promise<{ readonly island: A
   'attention-checks': () => import('./attention-checks'),
   'verification-ucurve': () => import('./verification-ucurve'),
   'verification-steps': () => import('./verification-steps'),
+  'verification-self-test': () => import('./verification-self-test'),
   'verification-chain': () => import('./verification-chain'),
 };

@@ -6,6 +6,7 @@ import { defineIsland } from '../components/island';
 import { sci } from '../components/numbers';
 import type { Derivative } from '../engine/types';
 import { toAttentionInputs } from '../examples/attention-inputs';
+import '../style/lab.css';
 
 /** The last ones are below the smallest normal double: there the step itself has few digits. */
 const STEPS = Float64Array.of(1e-1, 1e-4, 1e-8, 1e-12, 1e-16, 1e-30, 1e-100, 1e-300, 1e-320);

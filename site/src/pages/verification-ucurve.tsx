@@ -9,6 +9,7 @@ import { gap, UCurve } from '../components/UCurve';
 import type { AttentionParameter, Derivative, Engine } from '../engine/types';
 import { toAttentionInputs } from '../examples/attention-inputs';
 import { differentiable } from './attention-run';
+import '../style/lab.css';
 
 /** Half powers of ten, from 1 down; and the step of the C code's complex step at the end. */
 const STEPS = Float64Array.from({ length: 33 }, (_, k) => 10 ** (-k / 2));
