@@ -6,7 +6,12 @@
 import type { Example } from './types';
 
 export const examples: Readonly<Record<string, () => Promise<{ readonly example: Example }>>> = {
-  differences: () => import('./differences'),
   adjoint: () => import('./adjoint'),
+  block: () => import('./block'),
+  differences: () => import('./differences'),
+  embedding: () => import('./embedding'),
+  feedforward: () => import('./feedforward'),
+  layernorm: () => import('./layernorm'),
+  loss: () => import('./loss'),
   mutation: () => import('./mutation'),
 };
