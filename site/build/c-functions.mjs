@@ -10,7 +10,8 @@
  *     GPT(forward)                   gpt_forward: the macro's prefix, without the
  *                                    suffix of a scalar or an instruction set
  *     CALL(linear_forward, x, ..)    a call of linear_forward and of its fast kernel
- *     m->kernels->adamw(..)          a call of the fast kernel: fast_adamw
+ *     kernels->adamw(..)             a call of the fast kernel, fast_adamw: the table
+ *                                    of kernels (ops.h) has their names
  *
  *     ON_EVERY_TABLE(causal)         in a test: a test function, all_causal, that
  *                                    uses the function causal
@@ -125,7 +126,7 @@ function usesOf(body, whole, names) {
       const called = node.childForFieldName('function');
       const field = called?.type === 'field_expression' ? called.childForFieldName('field') : null;
       if (called?.type === 'identifier') add(called);
-      else if (field && /\bkernels$/.test(called?.childForFieldName('argument')?.text ?? ''))
+      else if (field)
         uses.push({ name: `fast_${field.text}`, line: field.startPosition.row + 1 });
     } else if (node.type === 'identifier' && !own.has(node.text) && node.parent &&
                ['argument_list', 'initializer_list', 'initializer_pair', 'assignment_expression',

@@ -98,12 +98,12 @@ function cut(place) {
 const withoutLabels = (line) => line.replace(/\s*\/\*( [a-z]+\.[a-z0-9]+)+ \*\/$/, '');
 
 /**
- * @param {string} root @param {Record<string, string>} files
+ * @param {ReturnType<typeof eqmap>} rows @param {Record<string, string>} files
  * @param {ReadonlyMap<string, import('./c-functions.mjs').CFile>} parsed
  * @param {ReturnType<typeof callGraph>} functions
  * @returns {Record<string, MapLabel>}
  */
-function labelsOf(root, files, parsed, functions) {
+function labelsOf(rows, files, parsed, functions) {
   /** @param {string} file @param {number} line */
   const textAt = (file, line) => files[file]?.split('\n')[line - 1] ?? '';
   /** @param {string} file @param {number} line */
@@ -113,7 +113,7 @@ function labelsOf(root, files, parsed, functions) {
   }) ?? null;
   /** The smallest statement that ends on the line. @param {string} file @param {number} line */
   const statement = (file, line) => parsed.get(file)?.statements.filter((s) => s.end === line).sort((a, b) => b.start - a.start)[0];
-  return Object.fromEntries(eqmap(root).map(({ label, equation, lines, tests }) => {
+  return Object.fromEntries(rows.map(({ label, equation, lines, tests }) => {
     const [file, line] = cut(equation);
     return [label, {
       equation: { file, line: Number(line), text: textAt(file, Number(line)).replace(/^ \*\s*/, '').replace(/\s*\([a-z.0-9]+\)$/, '') },
@@ -167,11 +167,11 @@ function revision(root) {
 
 /** @param {string} root @returns {Promise<SourceMap>} */
 export async function makeMap(root) {
-  const files = readFiles(root), parsed = await parseAll(files);
+  const rows = eqmap(root), files = readFiles(root), parsed = await parseAll(files);
   const lost = [...parsed].flatMap(([path, f]) => f.lost.map((l) => `${path}:${l.line}: ${l.name}: the grammar of C does not see this function`));
   if (lost.length > 0) throw new MapError(lost);
   const functions = callGraph(parsed);
-  const map = { ...revision(root), labels: labelsOf(root, files, parsed, functions), functions, files };
+  const map = { ...revision(root), labels: labelsOf(rows, files, parsed, functions), functions, files };
   const stale = staleLines(map);
   if (stale.length > 0) throw new MapError(stale);
   return map;
