@@ -17,13 +17,14 @@ import { nameMacros, readC } from './c-functions.mjs';
 import { callGraph } from './call-graph.mjs';
 import { contentFaults, staleLines } from './map-check.mjs';
 
-const HELP = `usage: tools/map [--root DIR] [--content DIR] [--out FILE] [--check FILE]
+const HELP = `usage: tools/map [--draft] [--root DIR] [--content DIR] [--out FILE] [--check FILE]
 
 Writes the map of the C sources to build/site-work/map.json. Fails on an
 equation without a line or a test, a line without an equation, a label or a
 function that the content names and the sources lack, a line number typed in
 the content, and a function that the grammar of C does not see.
 
+  --draft         faults of the content are listed and do not count
   --root DIR      the tree (this one)
   --content DIR   its content (DIR/site/content, where there is one)
   --out FILE      what it writes (DIR/build/site-work/map.json)
@@ -188,6 +189,8 @@ function differences(map, root) {
 /** @param {readonly string[]} argv */
 async function main(argv) {
   const options = { root: fileURLToPath(new URL('../..', import.meta.url)), content: '', out: '', check: '' };
+  const draft = argv.includes('--draft');
+  argv = argv.filter((a) => a !== '--draft');
   for (let i = 0; i < argv.length; i += 2) {
     const name = argv[i]?.replace(/^--/, '') ?? '', value = argv[i + 1];
     if (name === 'help') {
@@ -203,7 +206,9 @@ async function main(argv) {
   const { root } = options, content = options.content || join(root, 'site/content');
   const map = options.check ? /** @type {SourceMap} */ (JSON.parse(readFileSync(options.check, 'utf8'))) : await makeMap(root);
   const faults = options.check ? differences(map, root) : [];
-  if (existsSync(content)) faults.push(...contentFaults(map, content, root));
+  const inContent = existsSync(content) ? contentFaults(map, content, root) : [];
+  if (draft) for (const fault of inContent) console.error(`map: ${fault}`);
+  else faults.push(...inContent);
   if (faults.length > 0) throw new MapError([...new Set(faults)]);
   if (!options.check) {
     const out = options.out || join(root, 'build/site-work/map.json');

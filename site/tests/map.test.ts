@@ -293,6 +293,8 @@ describe('the tool', () => {
     mkdirSync(join(tree, 'site/content/p'), { recursive: true });
     writeFileSync(join(tree, 'site/content/p/01-a.yaml'), 'equations:\n  - {label: attn.gone}\n');
     expect(run()).toMatchObject({ status: 1, out: '', err: 'map: site/content/p/01-a.yaml:2: attn.gone: no equation in the sources has this label\n' });
+    const draft = run('--draft');
+    expect([draft.status, draft.err]).toEqual([0, 'map: site/content/p/01-a.yaml:2: attn.gone: no equation in the sources has this label\n']);
     rmSync(join(tree, 'site'), { recursive: true });
   }, 60_000);
 
