@@ -17,7 +17,7 @@ export interface Count {
   readonly codeLines: number;
 }
 
-const textOf = (html: string): string => html.replace(/<[^>]*>/g, ' ').replace(/&[a-z#0-9]+;/g, ' ').replace(/\s+/g, ' ').trim();
+const textOf = (html: string): string => html.replace(/<[^>]*$/, '').replace(/<[^>]*>/g, ' ').replace(/&[a-z#0-9]+;/g, ' ').replace(/\s+/g, ' ').trim();
 
 /** Counts one concept's HTML. */
 export function countConcept(html: string): Count {

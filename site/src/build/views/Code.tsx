@@ -3,10 +3,10 @@ import type { JSX } from 'preact';
 import type { CodeExcerpt, CodeLine } from '../../components/site-data';
 import { useBuild } from '../context';
 
-function Line({ line, anchor }: { line: CodeLine; anchor: boolean }): JSX.Element {
+function Line({ line, anchor, now }: { line: CodeLine; anchor: boolean; now: boolean }): JSX.Element {
   const { sources, href } = useBuild();
   return (
-    <li id={anchor ? `L${line.n}` : undefined}>
+    <li id={anchor ? `L${line.n}` : undefined} class={now ? 'now' : undefined}>
       <span class="n">{anchor ? <a href={`#L${line.n}`} tabIndex={-1}>{line.n}</a> : line.n}</span>
       <span>
         {line.pieces.map(([kind, text]) => (kind === '' ? text : <span class={kind}>{text}</span>))}
@@ -19,12 +19,13 @@ function Line({ line, anchor }: { line: CodeLine; anchor: boolean }): JSX.Elemen
   );
 }
 
-export function CodeLines({ lines, anchor = false }: { lines: readonly CodeLine[]; anchor?: boolean }): JSX.Element {
-  return <ol>{lines.map((line) => <Line line={line} anchor={anchor} />)}</ol>;
+/** `now`: numbers of the lines that are spoken of. */
+export function CodeLines({ lines, anchor = false, now = [] }: { lines: readonly CodeLine[]; anchor?: boolean; now?: readonly number[] }): JSX.Element {
+  return <ol>{lines.map((line) => <Line line={line} anchor={anchor} now={now.includes(line.n)} />)}</ol>;
 }
 
 /** One excerpt in its box. */
-export function CodeBox({ excerpt }: { excerpt: CodeExcerpt }): JSX.Element {
+export function CodeBox({ excerpt, now }: { excerpt: CodeExcerpt; now: readonly number[] }): JSX.Element {
   return (
     <div class="codebox">
       <div class="chead">
@@ -33,7 +34,7 @@ export function CodeBox({ excerpt }: { excerpt: CodeExcerpt }): JSX.Element {
         <a class="push" href={excerpt.href}>the file at this commit</a>
       </div>
       <div class="code" tabIndex={0} role="region" aria-label={`C source, ${excerpt.file}, lines ${excerpt.start} to ${excerpt.end}`}>
-        <CodeLines lines={excerpt.lines} />
+        <CodeLines lines={excerpt.lines} now={now} />
       </div>
     </div>
   );

@@ -5,6 +5,7 @@ import type { Block, Concept } from '../../components/content';
 import { drawTree } from '../../components/Tex';
 import { exampleBlock, shapesBlock } from '../blocks';
 import { useBuild } from '../context';
+import { excerptsOf } from '../excerpts';
 import { typeset } from '../mathml';
 import { rangeOfNumbers } from '../numbering';
 import { Inline, Prose } from '../prose';
@@ -48,14 +49,7 @@ function Symbols({ concept }: { concept: Concept }): JSX.Element {
 
 function Implementation({ concept }: { concept: Concept }): JSX.Element {
   const { sources } = useBuild();
-  return (
-    <>
-      {concept.implementation.flatMap((name) => {
-        if (!name.includes('.')) return sources.map.functions[name] ? [<CodeBox excerpt={sources.codeOfFunction(name)} />] : [];
-        return (sources.map.labels[name]?.lines ?? []).map((l) => <CodeBox excerpt={sources.code(l.file, l.line, l.line)} />);
-      })}
-    </>
-  );
+  return <>{excerptsOf(concept, sources.map).map((e) => <CodeBox excerpt={sources.code(e.file, e.start, e.end)} now={e.now} />)}</>;
 }
 
 interface CodeRow {
@@ -98,7 +92,7 @@ function CodeAndMathematics({ concept }: { concept: Concept }): JSX.Element {
         <tbody>
           {rows.map((r) => (
             <tr>
-              <td><Inline text={r.equation} /></td>
+              <td class="eqt"><Inline text={r.equation} /></td>
               <td><span class={`role ${r.role}`}>{r.role}</span></td>
               <td><LineLink file={r.file} line={r.line} /></td>
               <td><pre>{r.text}</pre></td>
