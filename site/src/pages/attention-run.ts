@@ -37,7 +37,8 @@ export function largest(data: ArrayLike<number>): number {
   let most = 0;
   for (let i = 0; i < data.length; i++) {
     const size = Math.abs(data[i] as number);
-    if (!(size <= most)) most = size;
+    if (Number.isNaN(size)) return NaN;
+    if (size > most) most = size;
   }
   return most;
 }
