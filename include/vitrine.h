@@ -7,6 +7,8 @@
  *     vt_check_kernel, vt_check_dump, vt_check_self_test  prove an operator: your
  *                    kernel's, or of tensors out of any program; and the proof itself
  *     vt_check_write, vt_op_write  what is proven, as a file for another program
+ *     vt_export      a model on a window of text, every tensor, for a site;
+ *                    vt_export_verify: that it is what it says; vt_site: the whole site
  *     vt_lab         the code lab: attention and its gradient by hand, checked;
  *                    vt_lab_compare: with another program; vt_lab_dump: as a file
  *     vt_grade       grades an exercise of the code lab; vt_exercises lists them
@@ -577,6 +579,80 @@ typedef struct vt_op_written {
  * float64 at scale 1: its inputs, outputs, upstream gradients and gradients.  VT_USAGE: no such operator or number. */
 VT_MUST_CHECK vt_status vt_op_write(vt_op_written *out, const char *op, size_t number,
                                     uint64_t seed, const char *path, vt_error *err);
+
+/* ---- a site ------------------------------------------------------------ */
+
+enum { VT_EXPORT_FILES = 6 };
+
+typedef struct vt_export_options {
+    const char *model;              /* a model's folder, of vt_train or of GPT-2's formats */
+    const char *site;               /* a site's folder: it holds vitrine.wasm */
+    const char *as;                 /* "lab" or "playground": written to site/data/AS */
+    const char *text;               /* UTF-8; its first tokens are the window */
+    size_t      text_length;
+    const char *data, *column;      /* the corpus, to train the tokenizer again and compare;
+                                       NULL: not done */
+    int         threads;            /* of that; 0 = all cores */
+} vt_export_options;
+
+typedef struct vt_export_file {
+    const char *name;               /* "model.safetensors"; "../../vitrine.wasm" */
+    char   sha256[65];
+    size_t bytes;
+} vt_export_file;
+
+typedef struct vt_export_report {
+    size_t tokens, window;          /* of the text; of these, run: as many as the windows
+                                       that the model was trained on, at most */
+    double loss;                    /* mean, nats per token */
+    size_t tensors;
+    char   tensors_sha256[65];      /* over all their numbers: docs/formats.md */
+    double row_sum_gap;             /* attention: largest |sum of a row - 1| */
+    size_t masked_cells, masked_nonzero;    /* the second is 0, or an error */
+    double largest_dbk;             /* of the keys' bias: 0 by algebra, so rounding */
+    int    rebuilt;                 /* the tokenizer trained again is the model's: 1, 0;
+                                       -1: not done */
+    char   rebuilt_why[200];
+    vt_export_file files[VT_EXPORT_FILES];  /* nfiles of them */
+    size_t nfiles;
+} vt_export_report;
+
+/* Runs a window of text through the model in double, on the definitions, forward and
+ * backward of the mean next-token loss, and writes to site/data/AS every tensor of it
+ * (window.safetensors), copies of the model's files, and manifest.json, which says what
+ * they are and came from (docs/formats.md).  VT_BAD_INPUT: the model's files are not those
+ * of its manifest, the text has fewer than two tokens or is no UTF-8, or `data` is not what
+ * it was trained on.  VT_IO: there is no site, or it cannot be written. */
+VT_MUST_CHECK vt_status vt_export(const vt_export_options *o, vt_export_report *out,
+                                  vt_error *err);
+
+/* Whether site/data/AS is what its manifest says: the hash of every file, and every bit of
+ * the window, computed again.  VT_CHECK_FAILED names the first that differs; VT_BAD_INPUT:
+ * a file is not what it should be; VT_IO: it cannot be read. */
+VT_MUST_CHECK vt_status vt_export_verify(const char *site, const char *as,
+                                         vt_export_report *out, vt_error *err);
+
+typedef struct vt_site_options {
+    const char *shell;              /* the built pages, without models */
+    const char *out;                /* where the site is to be */
+    const char *lab, *playground;   /* models; NULL: none */
+    const char *text;               /* of both windows */
+    size_t      text_length;
+    const char *data, *column;      /* as in vt_export_options, for both models */
+    int         threads;
+} vt_site_options;
+
+typedef struct vt_site_report {
+    size_t files, bytes;            /* of the shell */
+    bool   replaced;                /* an older site was there */
+    vt_export_report lab, playground;       /* where given */
+} vt_site_report;
+
+/* Copies the pages and exports the models into a new folder, which then takes the place of
+ * `out` by a rename.  VT_USAGE: `out` is there and neither empty nor a site that this
+ * function wrote, or one folder lies in the other; then, and where anything fails, `out`
+ * stays as it was. */
+VT_MUST_CHECK vt_status vt_site(const vt_site_options *o, vt_site_report *out, vt_error *err);
 
 /* ---- the code lab ------------------------------------------------------ */
 

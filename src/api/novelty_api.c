@@ -9,16 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include "api/model.h"
-#include "data/corpus.h"
-#include "data/dataset.h"
+#include "api/training_text.h"
 #include "data/novelty.h"
 #include "provenance/manifest.h"
 #include "vitrine.h"
-
-struct vt_training_text {
-    corpus        all;
-    dataset_split split;
-};
 
 vt_status vt_verify(const char *folder, vt_error *err)
 {

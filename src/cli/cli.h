@@ -13,7 +13,7 @@
 #include "formats/json.h"
 
 extern const command cmd_train, cmd_generate, cmd_check, cmd_tokenize, cmd_info, cmd_lab,
-                     cmd_grade, cmd_serve;
+                     cmd_grade, cmd_export, cmd_site, cmd_serve;
 
 /* The program as it was called, for commands that are shown. */
 extern const char *cli_program;

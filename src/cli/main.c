@@ -9,7 +9,7 @@
 
 static const command *const commands[] = {
     &cmd_train, &cmd_generate, &cmd_check, &cmd_tokenize, &cmd_info, &cmd_lab, &cmd_grade,
-    &cmd_serve,
+    &cmd_export, &cmd_site, &cmd_serve,
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
@@ -89,7 +89,7 @@ static int no_command(const char *name)
 {
     vt_error err;
     (void)fail(&err, VT_USAGE, "no command '%.60s': expected train, generate, check, tokenize, "
-               "info, lab, grade or serve (vitrine --help)", name);
+               "info, lab, grade, export, site or serve (vitrine --help)", name);
     return cli_error(NULL, VT_USAGE, &err);
 }
 
