@@ -1,4 +1,4 @@
-# shellcheck shell=sh disable=SC2086,SC3045      # flags are words; dash has ulimit -c
+# shellcheck shell=sh disable=SC2046,SC2086,SC3045      # flags are words; dash has ulimit -c
 # trial.sh -- sourced by tools/knockout and tools/mutants: runs a definition's
 # tests against a changed copy of that definition.
 #
