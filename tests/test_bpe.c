@@ -40,6 +40,7 @@ enum { LETTERS = 4096, WORDS = 1024, MERGES = 64, LONGEST = 512 };
 
 typedef struct naive {
     int    merges, left[MERGES], right[MERGES];
+    size_t count[MERGES];
     size_t len[256 + MERGES];
     unsigned char bytes[256 + MERGES][LONGEST];
     int    word[WORDS][LETTERS / 8];
@@ -112,6 +113,7 @@ static void naive_train(naive *m, const bpe_text *docs, size_t ndocs, int merges
         memcpy(m->bytes[made], m->bytes[left], m->len[left]);
         memcpy(m->bytes[made] + m->len[left], m->bytes[right], m->len[right]);
         m->left[m->merges] = left;
+        m->count[m->merges] = best;
         m->right[m->merges++] = right;
         for (size_t k = 0; k < m->words; k++)
             (void)naive_join(m->word[k], &m->word_len[k], left, right, made);
@@ -143,6 +145,11 @@ static size_t naive_encode(const naive *m, const bpe_text text, int *out)
 static void check_same(const bpe *b, const naive *m)
 {
     assert_int_equal(bpe_merges(b), m->merges);
+    for (int rank = 0; rank < m->merges; rank++) {
+        const bpe_merge x = bpe_merge_at(b, rank);
+        assert_true(x.left == m->left[rank] && x.right == m->right[rank] && x.made == 256 + rank);
+        assert_int_equal(x.count, m->count[rank]);
+    }
     for (int id = 0; id < 256 + m->merges; id++) {
         size_t len;
         const unsigned char *p = bpe_piece(b, id, &len);

@@ -7,19 +7,8 @@
 #ifndef IO_H
 #define IO_H
 
+#include "base/bytes.h"
 #include "base/status.h"
-
-/* Grows by bytes_append and bytes_printf from a zeroed one.  Once anything was
- * appended or read, a NUL that is not counted follows data[len - 1]. */
-typedef struct bytes {
-    unsigned char *data;
-    size_t         len, cap;
-} bytes;
-
-void bytes_free(bytes *b);                                  /* and zeroes *b */
-VT_MUST_CHECK vt_status bytes_append(bytes *b, const void *data, size_t n, vt_error *err);
-VT_PRINTF(3, 4) VT_MUST_CHECK
-vt_status bytes_printf(bytes *b, vt_error *err, const char *format, ...);
 
 /* Reads a regular file (or a pipe) whole into *out, which is overwritten (free
  * it; zeroed on failure).  `limit` is the most bytes it may have, and what is no

@@ -179,7 +179,7 @@ vt_status bpe_add_merge(bpe *b, int left, int right, int made, vt_error *err)
     struct bpe_merge *merge = bpe_grow(b->merge, &b->merge_cap, (size_t)b->merges + 1, sizeof *merge);
     if (!merge) return fail_memory(err, ((size_t)b->merges + 1) * sizeof *merge, "merges");
     b->merge = merge;
-    b->merge[b->merges] = (struct bpe_merge){ left, right, made };
+    b->merge[b->merges] = (bpe_merge){ left, right, made, 0 };
     status = pairmap_get_or_put(&b->rank_of, left, right, (uint32_t)b->merges, &rank, err);
     if (status) return status;
     assert(rank == (uint32_t)b->merges);        /* callers give a pair once */
@@ -213,6 +213,12 @@ int bpe_vocab(const bpe *b)  { return b->vocab; }
 int bpe_merges(const bpe *b) { return b->merges; }
 int bpe_end(const bpe *b)    { return b->end; }
 int bpe_id_bytes(const bpe *b) { return b->vocab - 1 <= 0xFFFF ? 2 : 4; }
+
+bpe_merge bpe_merge_at(const bpe *b, int rank)
+{
+    assert(rank >= 0 && rank < b->merges);
+    return b->merge[rank];
+}
 
 const unsigned char *bpe_piece(const bpe *b, int id, size_t *len)
 {

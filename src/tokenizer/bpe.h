@@ -17,7 +17,7 @@
 #ifndef BPE_H
 #define BPE_H
 
-#include "base/io.h"
+#include "base/bytes.h"
 #include "base/slice.h"
 #include "base/threads.h"
 
@@ -64,6 +64,13 @@ void     bpe_cache_free(bpe_cache *c);                      /* also NULL */
 uint64_t bpe_cache_steps(const bpe_cache *c);   /* heap moves so far, for tests */
 VT_MUST_CHECK vt_status bpe_encode_cached(const bpe *b, bpe_cache *c, const void *text,
                                           size_t n, bpe_ids *append_to, vt_error *err);
+
+/* Merge number `rank`, 0 .. bpe_merges()-1. */
+typedef struct bpe_merge {
+    int      left, right, made;         /* ids */
+    uint64_t count;                     /* of the pair when it was learned; 0: read, not learned */
+} bpe_merge;
+bpe_merge bpe_merge_at(const bpe *b, int rank);
 
 /* The bytes of a token, owned by `b`; of the special one its spelling.  NULL
  * (and *len = 0) for an id outside 0 .. V-1. */

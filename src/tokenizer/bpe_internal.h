@@ -56,7 +56,7 @@ struct bpe {
     int vocab, merges, end;
     int byte_id[256];
     struct bpe_piece { size_t at, len; } *piece;            /* by id, in text */
-    struct bpe_merge { int left, right, made; } *merge;     /* by rank */
+    struct bpe_merge *merge;                                /* by rank */
     unsigned char *text;
     size_t text_len, text_cap, merge_cap, piece_cap;
     pairmap rank_of;                                        /* (left, right) -> rank */

@@ -235,6 +235,7 @@ static vt_status merge(trainer *t, uint32_t best, vt_error *err)
     const int a = t->pair[best].left, b = t->pair[best].right, z = 256 + t->b->merges;
     vt_status status = bpe_add_merge(t->b, a, b, z, err);
     if (status) return status;
+    t->b->merge[t->b->merges - 1].count = t->pair[best].count;
     const size_t old_pairs = t->pairs;
     t->joined_len = 0;
     for (uint32_t e = t->pair[best].first; e != NOWHERE; e = t->entry[e].next) {
