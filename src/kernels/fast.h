@@ -24,13 +24,21 @@
 #define FAST_QUOTE(isa)        FAST_STRING(isa)
 #define FAST_ISA               FAST_QUOTE(VT_ISA)   /* "avx512" */
 
+/* Whether this build trains: what only a backward pass needs is left out of a page's
+ * module, which has to be small. */
+#ifdef VT_INFERENCE
+enum { FAST_BACKWARD = 0 };
+#else
+enum { FAST_BACKWARD = 1 };
+#endif
+
 /* One set: its table and its need of scratch memory. */
 typedef struct fast_set {
     ops table;
     void (*scratch)(const ops_sizes *z, size_t *worker, size_t *shared);
 } fast_set;
 
-extern const fast_set fast_set_portable, fast_set_avx2, fast_set_avx512;
+extern const fast_set fast_set_portable, fast_set_avx2, fast_set_avx512, fast_set_wasm;
 
 /* *at = max(*at, count * bytes), SIZE_MAX where that does not fit. */
 static inline void fast_raise(size_t *at, size_t count, size_t bytes)

@@ -134,7 +134,7 @@ VEC_INLINE void tile_rows(const part *p, size_t rows, const size_t vecs,
     case 2: tile(p, 2, vecs, along, direct); break;
     case 3: tile(p, 3, vecs, along, direct); break;
     case 4: tile(p, 4, vecs, along, direct); break;
-#if !defined(VT_ISA_portable)
+#if defined(VT_ISA_avx2) || defined(VT_ISA_avx512)
     case 5: tile(p, 5, vecs, along, direct); break;
     case 6: tile(p, 6, vecs, along, direct); break;
 #endif
@@ -152,7 +152,7 @@ VEC_INLINE void tile_rows(const part *p, size_t rows, const size_t vecs,
 
 static void tile_any(const part *p, size_t rows, bool direct)
 {
-    const bool narrow = p->n <= VEC_LANES, along = p->a_step == 1;
+    const bool narrow = p->n <= VEC_LANES, along = !FAST_BACKWARD || p->a_step == 1;
     if (direct) {                       /* few rows of a, contiguous */
         if (narrow) tile_rows(p, rows, 1, true, true);
         else        tile_rows(p, rows, 2, true, true);
@@ -297,7 +297,7 @@ static void task_block(const gemm *g, size_t j0, size_t n, size_t i0, size_t i1)
 
     for (size_t k0 = 0; k0 < g->k; k0 += most) {
         const size_t steps = g->k - k0 < most ? g->k - k0 : most;
-        if (g->b_step == 1) pack_rows(panel, g, k0, steps, j0, n, g->sums && i0 == 0);
+        if (!FAST_BACKWARD || g->b_step == 1) pack_rows(panel, g, k0, steps, j0, n, g->sums && i0 == 0);
         else                pack_columns(panel, g, k0, steps, j0, n);
         part p = { .a_row = g->a_row, .a_step = g->a_step, .b = panel, .k = steps,
                    .c_row = g->c_row, .n = n, .add = g->add || k0 > 0,

@@ -12,7 +12,7 @@
  *  vec_zero()  vec_set1(x)          every lane
  *  vec_add sub mul div (a, b)       correctly rounded
  *  vec_fma(a, b, c)                 a b + c    (one rounding, but two in the
- *  vec_fnma(a, b, c)                c - a b     portable set)
+ *  vec_fnma(a, b, c)                c - a b     portable and wasm sets)
  *  vec_max(a, b)  vec_min(a, b)     a > b ? a : b,  a < b ? a : b: where one is
  *                                   NaN the result is b
  *  vec_sqrt vec_abs vec_neg (a)
@@ -63,6 +63,8 @@
 #include "kernels/simd_avx512.h"
 #elif defined(VT_ISA_avx2)
 #include "kernels/simd_avx2.h"
+#elif defined(VT_ISA_wasm)
+#include "kernels/simd_wasm.h"
 #else
 #include "kernels/simd_portable.h"
 #endif

@@ -30,6 +30,11 @@ typedef struct attention_example_info {
     size_t offset, count;                   /* in the block */
 } attention_example_info;
 
+/* How many tensors there are, and how many inputs, which are the first. */
+enum { ATTENTION_EXAMPLE_INPUTS = 0
+#define INPUT(name, rank, d0, d1, d2) + 1
+#include "lab/attention_example.def"
+};
 enum { ATTENTION_EXAMPLE_TENSORS = 0
 #define INPUT(name, rank, d0, d1, d2) + 1
 #define FORWARD(name, rank, d0, d1, d2) + 1

@@ -12,11 +12,6 @@
 #include "verify/model/exact.h"
 #include "verify/model/model_diagnose.h"
 
-void *gradcheck_acts(size_t bytes)
-{
-    return bytes > SIZE_MAX - 63 ? NULL : aligned_alloc(64, (bytes + 63) / 64 * 64);
-}
-
 double gradcheck_share(double error, double bound)
 {
     if (error == 0 && bound >= 0) return 0;
