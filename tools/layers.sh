@@ -71,7 +71,7 @@ BEGIN {
     may("api", library " train sample verify lab provenance")
     may("cli", "formats serve")                 # --json: JSON belongs to formats; vitrine serve
     may("serve", "formats")                     # likewise
-    may("wasm", "formats")
+    may("wasm", library " train sample verify lab")     # what it exports; no files in a page
     may("include", "")
     # Libraries outside libc: the rooms that may know them.
     uses["jansson.h"] = " formats "
