@@ -90,12 +90,17 @@ export interface Model {
    * "h.0.att", ..., "logits", "loss"; gradients "h.0.d_scores"-like names as listed in docs/formats.md.
    */
   run(ids: Int32Array, targets: Int32Array): Tensors;
+  /** The mean loss of the window over the targets that count. */
+  loss(ids: Int32Array, targets: Int32Array): number;
   /** Gradient of the mean loss for one parameter's entry, three ways. */
   derivative(ids: Int32Array, targets: Int32Array, parameter: string, entry: number, steps: Float64Array): Derivative;
   /** Attention weights of all layers and heads and the last row of logits, on the fast float kernels: (L, NH, T, T) and (V). */
   glance(ids: Int32Array): { att: Float32Array; logits: Float64Array };
-  /** Starts a generation on the fast float kernels. The cache serves while it fits. */
-  generate(prompt: Int32Array, filters: Filters, seed: number): Generation;
+  /**
+   * Starts a generation on the fast float kernels. The cache serves while it fits.  The last `window` ids count
+   * (default: sizes.T); `vitrine generate` uses as many as training did, the setting seq.
+   */
+  generate(prompt: Int32Array, filters: Filters, seed: number, window?: number): Generation;
   next(logits: Float64Array, filters: Filters): NextToken;
   close(): void;
 }
@@ -105,6 +110,12 @@ export interface Generation {
   close(): void;
 }
 
+/** Ids of the 256 bytes, of what each merge makes, and of the special token. */
+export interface IdOrder {
+  readonly bytes: Int32Array;
+  readonly made: Int32Array;
+  readonly end: number;
+}
 export interface Tokenizer {
   readonly size: number;
   encode(text: string): Int32Array;
@@ -126,23 +137,31 @@ export interface LabRun {
 export interface Engine {
   /** sha256 of the module, hexadecimal; null where the browser has no digest (plain http). */
   readonly sha256: string | null;
-  /** Calls a definition: name as in C without prefix and suffix ("linear_forward"), scalar 'f64', 'c128' (interleaved) or 'f32'. */
-  call(scalar: 'f64' | 'c128' | 'f32', name: string, ...args: Argument[]): void;
+  /**
+   * Calls a definition: name as in C without prefix and suffix ("linear_forward"), scalar 'f64', 'c128' (interleaved)
+   * or 'f32'.  The embedding, the masked attention, clipping and AdamW are there in 'f64' alone.  Returns what C
+   * returns (sum_squares, clip_factor), else 0.
+   */
+  call(scalar: 'f64' | 'c128' | 'f32', name: string, ...args: Argument[]): number;
   /** exp, log, tanh of the library, one number. */
   elementary(name: 'exp' | 'log' | 'tanh', x: number): number;
-  /** All tensors of one attention layer, by the names of golden/attention_example.json. */
+  /** All tensors of one attention layer, inputs too, by the names of src/lab/attention_example.def. */
   attention(inputs: AttentionInputs): Tensors;
   attentionDerivative(inputs: AttentionInputs, parameter: AttentionParameter, entry: number, steps: Float64Array): Derivative;
   /** Parameters in the order and layout of model.safetensors' names: `tensor(file name)` gives each. */
   openModel(sizes: Sizes, tensor: (file: string) => Float32Array): Model;
-  /** Merges in the order of training as pairs of ids; `special` names the last ids. */
-  openTokenizer(merges: Int32Array, special: readonly string[]): Tokenizer;
+  /**
+   * Merges in the order of training as pairs of ids; `special` names the last id.  Ids are a byte's value, then
+   * 256 + rank, then the special one; a tokenizer that orders them otherwise (GPT-2's) says how.
+   */
+  openTokenizer(merges: Int32Array, special: readonly string[], order?: IdOrder): Tokenizer;
   /** Trains a tokenizer on a text: the merges, with the count that each pair had. */
   trainTokenizer(text: string, merges: number): { merges: Int32Array; counts: Int32Array };
   /** AdamW, learning-rate schedule, clipping: definitions of the trainer. */
   learningRate(step: number, steps: number, warmup: number, max: number, min: number): number;
   /** The code lab: draws of the seed, forward and backward. */
   lab(options: { seed: number; heads: number; temperature: number; scalar: 'f64' | 'f32' }): LabRun;
+  /** Of each gradient by hand, the largest relative error |a - b| / (|a| + |b|) against the two checks. */
   labCheck(options: { seed: number; heads: number; temperature: number; scalar: 'f64' | 'f32' }): readonly { tensor: string; central: number; complex: number }[];
   labScaling(seed: number): readonly { dHead: number; deviation: number; error: number; rawMax: number; scaledMax: number; rawGradient: number; scaledGradient: number }[];
   /** NumPy's default_rng(seed): standard normals. */
