@@ -22,5 +22,5 @@ export default defineConfig(({ isSsrBuild }) => ({
         },
       },
   ssr: { noExternal: true, external: ['playwright-core'] },
-  test: { include: ['tests/**/*.test.{ts,tsx}'], environment: 'node' },
+  test: { include: ['tests/**/*.test.{ts,tsx}'], environment: 'node', testTimeout: 60_000 },
 } as import('vite').UserConfig));
