@@ -7,6 +7,7 @@ import type { AnyIsland } from '../components/island';
 
 export const islands: Readonly<Record<string, () => Promise<{ readonly island: AnyIsland }>>> = {
   example: () => import('../components/ExampleView'),
+  overview: () => import('./overview/Overview'),
   shapes: () => import('../components/Shapes'),
   'attention-gradients': () => import('./attention-gradients'),
   'attention-masked-cell': () => import('./attention-masked-cell'),

@@ -4,7 +4,7 @@ import type { Block, Page } from '../../components/content';
 import { useBuild } from '../context';
 import { ConceptView, Live } from './ConceptView';
 import { Layout, PageHead, Rail, type RailEntry } from './Layout';
-import { Overview } from './Overview';
+import { PageList } from './PageList';
 
 /** A block's anchor: its island's name. */
 function blockId(block: Block): string {
@@ -29,8 +29,8 @@ export function PageView({ page, faults }: { page: Page; faults: number }): JSX.
   return (
     <Layout current={page.id} faults={faults}>
       <PageHead page={page} />
-      {page.group === 'home' ? <Overview /> : null}
       {head.map((b) => <PageBlock block={b} />)}
+      {page.group === 'home' ? <PageList /> : null}
       {page.concepts.length === 0 ? null : (
         <div class="doc">
           <Rail page={page} entries={entries} />
