@@ -63,7 +63,8 @@ export function highlight(file: string, text: string, known: (label: string) => 
   const ready = done.get(file);
   if (ready) return ready;
   const source = text.endsWith('\n') ? text.slice(0, -1) : text;
-  const tokens = highlighter().codeToTokensBase(source, { lang: language(file), theme: 'github-light-high-contrast', includeExplanation: 'scopeName' });
+  // No time limit: on a busy machine it would cut a line short, and the page would differ.
+  const tokens = highlighter().codeToTokensBase(source, { lang: language(file), theme: 'github-light-high-contrast', includeExplanation: 'scopeName', tokenizeTimeLimit: 0 });
   const lines = source.split('\n').map((line, i): CodeLine => {
     const cut = cutLabels(line);
     const labels = cut.labels.every(known) ? cut.labels : [];

@@ -2,7 +2,7 @@
 import type { Content, Equation } from '../components/content';
 import { readMeasured, type Measured } from '../components/measured';
 import type { CodeExcerpt, SiteData, SourceMap } from '../components/site-data';
-import { highlight } from './code';
+import { cutLabels, highlight } from './code';
 import type { Tree } from './map';
 
 /** File of the source viewer that shows a file of the tree. */
@@ -42,7 +42,7 @@ export class Sources implements SiteData {
 
   /** The text of a line, without the white space at its start and its labels. */
   lineText(file: string, line: number): string {
-    return this.tree.line(file, line).trim();
+    return cutLabels(this.tree.line(file, line)).text.trim();
   }
 
   equationHref(label: string): string | null {

@@ -1,7 +1,7 @@
-/* Overview.tsx -- the whole model as one picture: six rows, one for each word, through every stage.
+/* Overview.tsx -- the whole model as one picture: one row for each word, through every stage.
  *
  * Each matrix is a stage's tensor of one run of the C code, drawn with the same
- * six rows, so that a word is followed by going right.  Backward shows the
+ * rows, so that a word is followed by going right.  Backward shows the
  * gradients of the same stages, by which the loss comes back.
  */
 import type { JSX } from 'preact';
@@ -24,22 +24,22 @@ interface Stage {
   readonly says: string;
 }
 
-const embedded: Stage = { title: 'Embedding', page: 'embedding.html', forward: 'embedded', backward: 'dembedded', says: 'a row of numbers for each word and place' };
+const embedded: Stage = { title: 'Embedding', page: 'embedding.html', forward: 'embedded', backward: 'dembedded', says: 'one row for each word' };
 const attentionPart: readonly Stage[] = [
-  { title: 'LayerNorm', page: 'layernorm.html', forward: 'h.0.ln1', backward: 'h.0.dln1', says: 'mean 0, variance 1, then stretched' },
-  { title: 'Attention', page: 'attention.html', forward: 'h.0.att', backward: 'h.0.datt', says: 'who reads whom, two heads' },
-  { title: 'what was read', page: 'attention.html#output', forward: 'h.0.attproj', backward: 'h.0.dattproj', says: 'values, mixed and projected' },
+  { title: 'LayerNorm', page: 'layernorm.html', forward: 'h.0.ln1', backward: 'h.0.dln1', says: 'brought to one scale' },
+  { title: 'Attention', page: 'attention.html', forward: 'h.0.att', backward: 'h.0.datt', says: 'who reads whom, in each head' },
+  { title: 'Read', page: 'attention.html#output', forward: 'h.0.attproj', backward: 'h.0.dattproj', says: 'values, mixed' },
 ];
 const mlpPart: readonly Stage[] = [
   { title: 'LayerNorm', page: 'layernorm.html', forward: 'h.0.ln2', backward: 'h.0.dln2', says: 'again' },
-  { title: 'Feed-forward', page: 'feedforward.html', forward: 'h.0.gelu', backward: 'h.0.dgelu', says: 'wider, through GELU' },
-  { title: 'what was made', page: 'feedforward.html', forward: 'h.0.fcproj', backward: 'h.0.dfcproj', says: 'back to four numbers' },
+  { title: 'Feed-forward', page: 'feedforward.html', forward: 'h.0.gelu', backward: 'h.0.dgelu', says: 'wide, through GELU' },
+  { title: 'Made', page: 'feedforward.html', forward: 'h.0.fcproj', backward: 'h.0.dfcproj', says: 'narrow again' },
 ];
-const res1: Stage = { title: 'sum', page: 'block.html', forward: 'h.0.res1', backward: 'h.0.dres1', says: 'added to what came in' };
-const res2: Stage = { title: 'sum', page: 'block.html', forward: 'h.0.res2', backward: 'h.0.dres2', says: 'added again' };
+const res1: Stage = { title: 'Sum', page: 'block.html', forward: 'h.0.res1', backward: 'h.0.dres1', says: 'with what came in' };
+const res2: Stage = { title: 'Sum', page: 'block.html', forward: 'h.0.res2', backward: 'h.0.dres2', says: 'with what came in' };
 const last: readonly Stage[] = [
   { title: 'LayerNorm', page: 'layernorm.html', forward: 'lnf', backward: 'dlnf', says: 'once more' },
-  { title: 'Scores', page: 'loss.html', forward: 'logits', backward: 'dlogits', says: 'one for each token there is' },
+  { title: 'Scores', page: 'loss.html', forward: 'logits', backward: 'dlogits', says: 'one for each token' },
 ];
 
 interface Shared {
@@ -62,7 +62,7 @@ function Matrix({ t, weights, row }: { t: Tensor; weights: boolean; row: number 
   const domain = weights ? 1 : magnitude(t.data);
   const masked = t.shape.length > 2;
   return (
-    <div class="mx" role="img" aria-label={`${t.name}, shape (${t.shape.join(', ')})${weights ? '' : `, largest magnitude ${fmt(domain)}`}`}>
+    <div class={slices > 1 ? 'mx heads' : 'mx'} role="img" aria-label={`${t.name}, shape (${t.shape.join(', ')})${weights ? '' : `, largest magnitude ${fmt(domain)}`}`}>
       {Array.from({ length: slices }, (_, s) => (
         <div key={s} class="m" style={`--n:${columns}`}>
           {Array.from({ length: rowCount * columns }, (_, k) => {
@@ -140,7 +140,7 @@ function View({ loaded: run }: ViewProps<Record<string, never>, TinyRun>): JSX.E
     <div class="overview">
       <div class="obar">
         <Segment label="Which way" quiet choices={[{ value: 'forward' as const, text: 'Forward: the numbers' }, { value: 'backward' as const, text: 'Backward: the gradients' }]} value={way} onChoose={setWay} />
-        <p class="cap">Six rows, one for each word; each matrix is a stage, computed by the C code. {way === 'forward' ? 'Data flows to the right.' : 'Gradients of the mean loss flow to the left.'} Colours: each matrix by its own largest magnitude, written below it; zero is the ground, hatched cells are masked.</p>
+        <p class="cap">One row for each word; each matrix is a stage, computed by the C code. {way === 'forward' ? 'Data flows to the right.' : 'Gradients of the mean loss flow to the left.'} Colours: each matrix by its own largest magnitude, written below it; zero is the ground, hatched cells are masked.</p>
       </div>
       <div class={`pic ${way}`}>
         <Words shared={shared} choose={setRow} />
