@@ -2,10 +2,11 @@
  * with the largest gap of each tensor. */
 import type { JSX } from 'preact';
 import { defineIsland } from '../components/island';
-import { sci } from '../components/numbers';
+import { fmt, sci } from '../components/numbers';
 import { Tex } from '../components/Tex';
 import type { Engine } from '../engine/types';
 import { differentiable, largest, need, runAttention, type AttentionRun } from './attention-run';
+import '../style/blocks.css';
 
 /** Steps of the two ways. */
 const CENTRAL = 1e-5, COMPLEX = 1e-30;
@@ -40,27 +41,27 @@ function View({ loaded }: { loaded: readonly CheckRow[] }): JSX.Element {
   const sum = (of: (r: CheckRow) => number): number => loaded.reduce((n, r) => n + of(r), 0);
   return (
     <div data-source="example">
-      <p>
+      <p class="block-words">
         Each entry is found by the backward pass, by a <a href="verification.html#finite-differences">central difference</a> with
         a step of {sci(CENTRAL, 0)}, and by the <a href="verification.html#complex-step">complex step</a> with one of {sci(COMPLEX, 0)}. The
         difference cannot come closer than it does: it subtracts. The complex step agrees to the last digits.
       </p>
       <div class="tbl">
-        <table class="data num">
+        <table class="data">
           <caption class="vh">Largest gap of each gradient from two other ways to find it</caption>
           <thead><tr>
-            <th scope="col">Gradient of</th><th scope="col">Entries compared</th><th scope="col">Largest entry</th>
-            <th scope="col">Largest gap, central difference</th><th scope="col">Largest gap, complex step</th>
+            <th scope="col">Gradient of</th><th scope="col" class="num">Entries compared</th><th scope="col" class="num">Largest entry</th>
+            <th scope="col" class="num">Gap, central difference</th><th scope="col" class="num">Gap, complex step</th>
           </tr></thead>
           <tbody>
             {loaded.map((r) => (
               <tr key={r.name}>
-                <th scope="row"><Tex tex={r.tex} /></th><td>{r.compared} of {r.of}</td><td>{sci(r.largest)}</td><td>{sci(r.central)}</td><td>{sci(r.complex)}</td>
+                <th scope="row"><Tex tex={r.tex} /></th><td class="num">{r.compared} of {r.of}</td><td class="num">{fmt(r.largest)}</td><td class="num">{sci(r.central)}</td><td class="num">{sci(r.complex)}</td>
               </tr>
             ))}
             <tr class="sum">
-              <th scope="row">all</th><td>{sum((r) => r.compared)} of {sum((r) => r.of)}</td><td>{sci(largest(loaded.map((r) => r.largest)))}</td>
-              <td>{sci(largest(loaded.map((r) => r.central)))}</td><td>{sci(largest(loaded.map((r) => r.complex)))}</td>
+              <th scope="row">all</th><td class="num">{sum((r) => r.compared)} of {sum((r) => r.of)}</td><td class="num">{fmt(largest(loaded.map((r) => r.largest)))}</td>
+              <td class="num">{sci(largest(loaded.map((r) => r.central)))}</td><td class="num">{sci(largest(loaded.map((r) => r.complex)))}</td>
             </tr>
           </tbody>
         </table>

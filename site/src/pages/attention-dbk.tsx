@@ -2,10 +2,11 @@
  * it changes no output. */
 import type { JSX } from 'preact';
 import { defineIsland } from '../components/island';
-import { full, sci } from '../components/numbers';
+import { fmt, full, sci } from '../components/numbers';
 import { Tex } from '../components/Tex';
 import { moved } from '../examples/attention-inputs';
 import { largest, need, runAttention, type AttentionRun } from './attention-run';
+import '../style/blocks.css';
 
 interface Loaded extends AttentionRun {
   /** Largest change of any score, weight and output after every key's first channel was moved by 1. */
@@ -23,27 +24,27 @@ function View({ loaded }: { loaded: Loaded }): JSX.Element {
   const dbk = need(loaded.tensors, 'dbk').data;
   return (
     <div data-source="example">
-      <p>
+      <p class="block-words">
         The bias of the keys adds the same row to every key. So every score of a row grows by the same amount, the query times that
         row, and softmax ignores what a whole row shares. The gradient must be zero. What is left is rounding: sums of numbers
         that cancel, not quite to the last digit.
       </p>
       <div class="tbl">
-        <table class="data stack">
+        <table class="data narrow">
           <caption class="vh">The gradient of the key bias</caption>
           <tbody>
             <tr><th scope="row"><Tex tex="\mathrm{d}b_k" />, entry by entry</th><td class="num">{Array.from(dbk, (x, i) => <span key={i} class="nw" data-t="dbk" data-i={String(i)}>{full(x)}<br /></span>)}</td></tr>
             <tr><th scope="row">largest <Tex tex="|\mathrm{d}b_k|" /></th><td class="num"><b>{sci(largest(dbk))}</b></td></tr>
-            <tr><th scope="row">largest <Tex tex="|\mathrm{d}b_q|" />, to compare</th><td class="num">{sci(largest(need(loaded.tensors, 'dbq').data))}</td></tr>
+            <tr><th scope="row">largest <Tex tex="|\mathrm{d}b_q|" />, to compare</th><td class="num">{fmt(largest(need(loaded.tensors, 'dbq').data))}</td></tr>
           </tbody>
         </table>
       </div>
-      <p>Try it the other way: move the first entry of the bias by a whole one, and run the layer again.</p>
+      <p class="block-words">Try it the other way: move the first entry of the bias by one, and run the layer again.</p>
       <div class="tbl">
-        <table class="data stack">
+        <table class="data narrow">
           <caption class="vh">What a moved key bias changes</caption>
           <tbody>
-            <tr><th scope="row">largest change of a score</th><td class="num">{sci(loaded.scores)}</td></tr>
+            <tr><th scope="row">largest change of a score</th><td class="num">{fmt(loaded.scores)}</td></tr>
             <tr><th scope="row">largest change of a weight</th><td class="num">{sci(loaded.weights)}</td></tr>
             <tr><th scope="row">largest change of an output</th><td class="num">{sci(loaded.out)}</td></tr>
           </tbody>

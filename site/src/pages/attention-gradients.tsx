@@ -6,6 +6,7 @@ import { fmt } from '../components/numbers';
 import { Tex } from '../components/Tex';
 import type { Tensor } from '../engine/types';
 import { differentiable, need, runAttention, type AttentionRun } from './attention-run';
+import '../style/blocks.css';
 
 interface Link {
   readonly equation: string | null;
@@ -47,7 +48,7 @@ function View({ props, loaded }: { props: Props; loaded: AttentionRun }): JSX.El
             return (
               <tr key={name}>
                 <th scope="row"><Tex tex={`\\mathrm{d}${tex}`} /></th>
-                <td>{name === 'Xn' ? 'LayerNorm, and on to the blocks before' : `the ${what}: one step of training`}</td>
+                <td>{name === 'Xn' ? 'LayerNorm, and on to the blocks before' : `the ${what}, at the next step of training`}</td>
                 <td class="nw">({t.shape.join(', ')})</td>
                 <td><Numbers t={t} /></td>
                 <td>

@@ -8,10 +8,11 @@ import { Segment } from '../components/Segment';
 import { Tex } from '../components/Tex';
 import { attentionTokens } from '../examples/attention-inputs';
 import { need, runAttention, type AttentionRun } from './attention-run';
+import '../style/blocks.css';
 
 const VALUES = [
   { name: 'A', tex: 'A_{ij}', what: 'the weight', why: 'Exactly zero. Nothing of this position was read.' },
-  { name: 'dA', tex: '\\mathrm{d}A_{ij}', what: 'the gradient on the weight', why: 'Not zero. If the weight could grow, the loss would change by this; the sum for it does not know of the mask.' },
+  { name: 'dA', tex: '\\mathrm{d}A_{ij}', what: 'the gradient on the weight', why: 'In general not zero. If the weight could grow, the loss would change by this much for each unit; the sum for it does not know of the mask.' },
   { name: 'dS', tex: '\\mathrm{d}S_{ij}', what: 'the gradient on the score', why: 'Exactly zero. The weight stands as a factor before it, so nothing passes to the query and the key.' },
 ] as const;
 
@@ -30,8 +31,8 @@ function View({ loaded }: { loaded: AttentionRun }): JSX.Element {
   const positions = Array.from({ length: T }, (_, k) => k);
   return (
     <div data-source="example">
-      <p>Choose a position and one behind it. It may not be read; three numbers say what becomes of it.</p>
-      <div class="tool">
+      <p class="block-words">Choose a position and one behind it. It may not be read; three numbers say what becomes of it.</p>
+      <div class="block-tool">
         <Segment label="Head" value={cell.head} choices={Array.from({ length: H }, (_, k) => ({ value: k, text: String(k) }))} onChoose={(head) => choose({ ...cell, head })} />
         <Segment label="Reads" value={cell.reads} choices={positions.slice(0, T - 1).map((k) => ({ value: k, text: word(k) }))} onChoose={(reads) => choose({ ...cell, reads })} />
         <Segment label="Is masked" value={cell.isRead} choices={positions.slice(1).map((k) => ({ value: k, text: word(k), disabled: k <= cell.reads }))} onChoose={(isRead) => choose({ ...cell, isRead })} />

@@ -5,6 +5,7 @@ import { defineIsland } from '../components/island';
 import { sci } from '../components/numbers';
 import { Tex } from '../components/Tex';
 import { largest, need, runAttention, type AttentionRun } from './attention-run';
+import '../style/blocks.css';
 
 interface Row {
   /** The function of the C code; its backward pass has the same name with "backward". */
@@ -37,7 +38,7 @@ function Tensors({ list, run }: { list: readonly [string, string][]; run: Attent
 function View({ loaded }: { loaded: AttentionRun }): JSX.Element {
   return (
     <div data-source="example">
-      <p>Forwards the table is read from top to bottom, backwards from bottom to top. Beside each tensor stands the size of its largest entry.</p>
+      <p class="block-words">Forwards the table is read from top to bottom, backwards from bottom to top. Beside each tensor stands the size of its largest entry.</p>
       <div class="tbl">
         <table class="data">
           <caption class="vh">Forward functions and their backward passes</caption>

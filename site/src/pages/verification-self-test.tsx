@@ -7,6 +7,7 @@
 import type { JSX } from 'preact';
 import { defineIsland } from '../components/island';
 import type { SelfTest, SelfTestRow } from '../components/measured';
+import '../style/blocks.css';
 
 interface Props {
   readonly commit?: string;
@@ -64,17 +65,17 @@ function Score({ g }: { g: Group }): JSX.Element {
 
 function View({ props }: { props: Props }): JSX.Element {
   const s = props.selfTest;
-  if (!s) return <p>The build gave this page no figures.</p>;
+  if (!s) return <p class="block-words">The build gave this page no figures.</p>;
   return (
     <div data-source="measured">
-      <p>
+      <p class="block-words">
         Measured by <code>vitrine check --self-test</code> at commit <code>{props.commit?.slice(0, 12)}</code>{props.modified ? ', with changes not committed' : ''}, seed {s.seed}.
         <em> Kind right</em> counts the faults whose cause the check also named correctly.
       </p>
       <div class="tbl">
         <table class="data">
           <caption class="vh">Planted faults by operator</caption>
-          <thead><tr><th scope="col">Operator</th><th scope="col">Planted</th><th scope="col">Found</th><th scope="col">Kind right</th><th scope="col">Mutation score</th></tr></thead>
+          <thead><tr><th scope="col">Operator</th><th scope="col" class="num">Planted</th><th scope="col" class="num">Found</th><th scope="col" class="num">Kind right</th><th scope="col" class="num">Mutation score</th></tr></thead>
           <tbody>
             {s.groups.map((g) => <tr key={g.op}><th scope="row"><code>{g.op}</code></th><Score g={g} /></tr>)}
             <tr class="sum"><th scope="row">all</th><Score g={s.all} /></tr>
@@ -86,7 +87,7 @@ function View({ props }: { props: Props }): JSX.Element {
         <dt>Of these called wrong</dt><dd class="num">{s.falseAlarms}</dd>
         <dt>Most of its error budget that a correct one used</dt><dd class="num">{(100 * s.worst).toFixed(0)} %</dd>
       </dl>
-      <details>
+      <details class="block-more">
         <summary>Every planted fault</summary>
         <div class="tbl">
           <table class="data">

@@ -7,6 +7,7 @@ import { sci } from '../components/numbers';
 import type { Derivative } from '../engine/types';
 import { toAttentionInputs } from '../examples/attention-inputs';
 import '../style/lab.css';
+import '../style/blocks.css';
 
 /** The last ones are below the smallest normal double: there the step itself has few digits. */
 const STEPS = Float64Array.of(1e-1, 1e-4, 1e-8, 1e-12, 1e-16, 1e-30, 1e-100, 1e-300, 1e-320);
@@ -15,7 +16,7 @@ const ENTRY = 4;
 function View({ loaded }: { loaded: Derivative }): JSX.Element {
   return (
     <div data-source="example">
-      <p>
+      <p class="block-words">
         The derivative of one entry of the query weights, at ever smaller steps. The central difference runs out of digits, then the step no longer
         changes the entry at all and the difference is zero. The complex step stays, until the step is so small that a double cannot hold it with all its digits.
       </p>

@@ -10,6 +10,7 @@ import type { AttentionParameter, Derivative, Engine } from '../engine/types';
 import { toAttentionInputs } from '../examples/attention-inputs';
 import { differentiable } from './attention-run';
 import '../style/lab.css';
+import '../style/blocks.css';
 
 /** Half powers of ten, from 1 down; and the step of the C code's complex step at the end. */
 const STEPS = Float64Array.from({ length: 33 }, (_, k) => 10 ** (-k / 2));
@@ -30,7 +31,7 @@ function View({ loaded, engine }: { loaded: Derivative; engine: Engine }): JSX.E
   const central = d.central[at.step] as number, complex = d.complex[at.step] as number;
   return (
     <div class="ucurve" data-source="example">
-      <div class="tool">
+      <div class="block-tool">
         <label class="fld"><span class="fl">Parameter</span>
           <select class="btn" value={at.name} onChange={(e) => setAt({ ...at, name: e.currentTarget.value as AttentionParameter, entry: 0 })}>
             {differentiable.map((p) => <option key={p.name} value={p.name} selected={p.name === at.name}>{p.name}, {p.what}</option>)}
@@ -46,7 +47,7 @@ function View({ loaded, engine }: { loaded: Derivative; engine: Engine }): JSX.E
             onInput={(e) => setAt({ ...at, step: Number(e.currentTarget.value) })} />
         </label>
       </div>
-      <div class="pair">
+      <div class="uproof">
         <UCurve steps={STEPS} central={d.central} complex={d.complex} hand={d.hand} chosen={at.step} of={name} />
         <table class="three" aria-label={`Derivative of the loss by ${name}, three ways`} aria-live="polite">
           <tbody><tr><th scope="row">by hand, the backward pass</th></tr><tr><td><Digits value={d.hand} /> <span class="g"><br />{name}</span></td></tr></tbody>

@@ -54,7 +54,7 @@ function Implementation({ concept }: { concept: Concept }): JSX.Element {
 
 interface CodeRow {
   readonly equation: string;
-  readonly role: 'computes' | 'calls' | 'tests';
+  readonly role: 'computes' | 'follows from' | 'calls' | 'tests';
   readonly file: string;
   readonly line: number;
   readonly text: string;
@@ -66,7 +66,12 @@ export function codeRows(concept: Concept, sources: ReturnType<typeof useBuild>[
   const functions = new Map<string, string>();
   for (const e of concept.equations) {
     const entry = e.label === null ? undefined : sources.map.labels[e.label];
-    if (!entry) continue;
+    if (!entry) {
+      // A derived equation shows the line it follows from, unless this concept shows that line anyway.
+      const line = e.from === null || concept.equations.some((other) => other.label === e.from) ? undefined : sources.map.labels[e.from]?.lines[0];
+      if (line) rows.push({ equation: e.title, role: 'follows from', file: line.file, line: line.line, text: sources.lineText(line.file, line.line) });
+      continue;
+    }
     for (const l of entry.lines) {
       rows.push({ equation: e.title, role: 'computes', file: l.file, line: l.line, text: sources.lineText(l.file, l.line) });
       if (l.function !== null && !functions.has(l.function)) functions.set(l.function, e.title);
@@ -93,7 +98,7 @@ function CodeAndMathematics({ concept }: { concept: Concept }): JSX.Element {
           {rows.map((r) => (
             <tr>
               <td class="eqt"><Inline text={r.equation} /></td>
-              <td><span class={`role ${r.role}`}>{r.role}</span></td>
+              <td><span class={`role ${r.role === 'follows from' ? 'follows' : r.role}`}>{r.role}</span></td>
               <td><LineLink file={r.file} line={r.line} /></td>
               <td><pre>{r.text}</pre></td>
             </tr>
