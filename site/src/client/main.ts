@@ -7,6 +7,7 @@ import '../style/code.css';
 import '../style/controls.css';
 import '../style/figure.css';
 import '../style/ledger.css';
+import '../style/lab.css';
 import '../style/print.css';
 import { startIslands } from './islands';
 import { startMenu } from './menu';

@@ -15,9 +15,11 @@ export interface CodeValue {
 }
 export interface CodePanelProps {
   readonly excerpt: CodeExcerpt;
-  /** Step of each line that has one. */
+  /** Step of each line that has one: where a click leads. */
   readonly steps: Readonly<Record<number, string>>;
   readonly current: string;
+  /** The lines of the current step. */
+  readonly now: readonly number[];
   readonly values: Readonly<Record<number, CodeValue>>;
   readonly onStep: (step: string) => void;
   readonly hrefOf: (label: string) => string | null;
@@ -28,6 +30,8 @@ interface LineProps {
   readonly line: CodeLine;
   readonly step: string | undefined;
   readonly now: boolean;
+  /** Lines are left out before this one. */
+  readonly gap: boolean;
   readonly value: CodeValue | undefined;
   readonly hrefOf: (label: string) => string | null;
 }
@@ -40,19 +44,19 @@ class Line extends Component<LineProps> {
   }
 
   override render(): JSX.Element {
-    const { line, step, now, value, hrefOf } = this.props;
+    const { line, step, now, gap, value, hrefOf } = this.props;
     return (
-      <li data-s={step} data-n={line.n} class={now ? 'now' : undefined}>
+      <li data-s={step} data-n={line.n} class={[now ? 'now' : '', gap ? 'gap' : ''].filter(Boolean).join(' ') || undefined}>
         <span class="n">{line.n}</span>
         <span>{line.pieces.map(([kind, text], k) => (kind === '' ? text : <span key={k} class={kind}>{text}</span>))}</span>
         {line.labels.map((label) => <a key={label} class="lab" href={hrefOf(label) ?? undefined} data-label={label}>{label}</a>)}
-        <span class="inl">{value && [`${value.name} = `, <b key="v">{value.value}</b>]}</span>
+        {value && <span class="inl">{value.name} = <b>{value.value}</b></span>}
       </li>
     );
   }
 }
 
-/** Brings the current lines to the middle, a whole line at the top. */
+/** Brings the current lines to the middle, a whole line at the top. The box is the lines' offset parent (code.css). */
 function useScrollTo(current: string, file: string): { readonly current: HTMLDivElement | null } {
   const box = useRef<HTMLDivElement>(null);
   const drawn = useRef(false);
@@ -63,27 +67,32 @@ function useScrollTo(current: string, file: string): { readonly current: HTMLDiv
     const first = now[0];
     const last = now[now.length - 1];
     if (first && last && root.scrollHeight > root.clientHeight) {
-      const middle = (first.offsetTop + last.offsetTop + last.offsetHeight) / 2 - root.offsetTop;
+      const middle = (first.offsetTop + last.offsetTop + last.offsetHeight) / 2;
       const wanted = middle - root.clientHeight / 2;
-      const top = Array.from(root.querySelectorAll<HTMLElement>('li')).find((l) => l.offsetTop - root.offsetTop >= wanted) ?? first;
+      const top = Array.from(root.querySelectorAll<HTMLElement>('li')).find((l) => l.offsetTop >= wanted) ?? first;
       const still = !drawn.current || matchMedia('(prefers-reduced-motion: reduce)').matches;
-      root.scrollTo({ top: top.offsetTop - root.offsetTop, behavior: still ? 'auto' : 'smooth' });
+      root.scrollTo({ top: top.offsetTop, behavior: still ? 'auto' : 'smooth' });
     }
     drawn.current = true;
   }, [current, file]);
   return box;
 }
 
+function lineRange(first: number | undefined, last: number | undefined): string {
+  if (first === undefined || last === undefined) return '';
+  return first === last ? `line ${first}` : `lines ${first}\u2013${last}`;
+}
+
 export function CodePanel(p: CodePanelProps): JSX.Element {
   const box = useScrollTo(p.current, p.excerpt.file);
-  const now = p.excerpt.lines.filter((l) => p.steps[l.n] === p.current);
-  const first = now[0];
-  const last = now[now.length - 1];
+  const first = p.now[0];
+  const last = p.now[p.now.length - 1];
   const onClick = (event: MouseEvent): void => {
     if (!(event.target instanceof Element)) return;
     const step = event.target.closest<HTMLElement>('li[data-s]')?.dataset.s;
     const link = event.target.closest('a');
-    if (!step || (link && step === p.current)) return;   /* once at the step, a label leads to its equation */
+    const there = p.now.includes(Number(event.target.closest<HTMLElement>('li')?.dataset.n));
+    if (!step || (link && there)) return;   /* once at the step, a label leads to its equation */
     if (link) event.preventDefault();
     p.onStep(step);
   };
@@ -91,12 +100,12 @@ export function CodePanel(p: CodePanelProps): JSX.Element {
     <>
       <div class="chead">
         <strong><a href={p.excerpt.href}>{p.excerpt.file}</a></strong>
-        <span>{first && last ? (first === last ? `line ${first.n}` : `lines ${first.n}\u2013${last.n}`) : ''}</span>
+        <span>{lineRange(first, last)}</span>
         <span class="push">{p.hint}</span>
       </div>
       <div class="code" ref={box} tabIndex={0} role="region" aria-label={`C source, ${p.excerpt.file}`} onClick={onClick}>
-        <ol>{p.excerpt.lines.map((l) => (
-          <Line key={l.n} line={l} step={p.steps[l.n]} now={p.steps[l.n] === p.current} value={p.values[l.n]} hrefOf={p.hrefOf} />))}</ol>
+        <ol>{p.excerpt.lines.map((l, k) => (
+          <Line key={l.n} line={l} gap={k > 0 && p.excerpt.lines[k - 1]?.n !== l.n - 1} step={p.steps[l.n]} now={p.now.includes(l.n)} value={p.values[l.n]} hrefOf={p.hrefOf} />))}</ol>
       </div>
     </>
   );

@@ -16,6 +16,7 @@ import { HeatMap, type Mark } from './HeatMap';
 import { defineIsland } from './island';
 import { LedgerTable } from './LedgerTable';
 import { Legend } from './Legend';
+import { useLive } from './narrow';
 import { bits, full } from './numbers';
 import { Segment } from './Segment';
 import { Tex } from './Tex';
@@ -26,7 +27,6 @@ export interface ExampleProps {
   readonly tensor: string;
   readonly cell: readonly [row: number, column: number];
   readonly head?: number;
-  readonly text?: string;
 }
 
 interface Slice {
@@ -49,6 +49,12 @@ export function sliceOf(t: ExampleTensor, slice: number): Slice {
 
 const counted = (n: number): string[] => Array.from({ length: n }, (_, k) => String(k));
 const within = (x: number, n: number): number => Math.min(n - 1, Math.max(0, x));
+
+/** What the slices of a tensor count, from the first letter of its shape. */
+function sliceWord(letters: string): string {
+  const first = /^\(\s*(\w+)/.exec(letters)?.[1] ?? '';
+  return { H: 'Head', NH: 'Head', T: 'Position', B: 'Row of the batch', L: 'Layer' }[first] ?? 'Slice';
+}
 
 function useLabels(t: ExampleTensor, slice: Slice): readonly [rows: readonly string[], columns: readonly string[]] {
   return useMemo(() => [t.rows ?? (t.shape.length > 1 ? counted(slice.rows) : ['']), t.columns ?? counted(slice.columns)], [t, slice.rows, slice.columns]);
@@ -109,16 +115,16 @@ function ExampleView({ props, loaded }: { props: ExampleProps; loaded: readonly 
   }), [props.use]);
   const tensor = loaded.find((t) => t.id === state.tensor) ?? (loaded[0] as ExampleTensor);
   const { slices } = sliceOf(tensor, 0);
+  const live = useLive();                  /* the other tensors are a choice, once one can choose */
   return (
-    <div class="exview" data-source="example">
-      {props.text && <p>{props.text}</p>}
+    <div class="exview">
       <div class="tool">
         <label class="fld"><span class="fl">Tensor</span>
           <select class="btn" value={tensor.id} onChange={(e) => setState({ ...state, tensor: e.currentTarget.value })}>
-            {loaded.map((t) => <option key={t.id} value={t.id} selected={t.id === tensor.id}>{t.id}, {t.title}</option>)}
+            {(live ? loaded : [tensor]).map((t) => <option key={t.id} value={t.id} selected={t.id === tensor.id}>{t.id}, {t.title}</option>)}
           </select>
         </label>
-        {slices > 1 && <Segment label="Head" value={state.slice} choices={counted(slices).map((text, value) => ({ value, text }))}
+        {slices > 1 && <Segment label={sliceWord(tensor.letters)} value={state.slice} choices={counted(slices).map((text, value) => ({ value, text }))}
           onChoose={(slice) => setState({ ...state, slice })} />}
         <span class="push dims"><Tex tex={tensor.tex} /> {tensor.letters} = ({tensor.shape.join(', ')})</span>
       </div>

@@ -11,7 +11,7 @@ import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { Scale } from '../examples/types';
 import { paint } from './colour';
 import { gridKey } from './grid-keys';
-import { useNarrow } from './narrow';
+import { useLive, useNarrow } from './narrow';
 import { fmt, short } from './numbers';
 
 export type Mark = 'masked' | 'will' | undefined;
@@ -68,6 +68,8 @@ interface RowProps extends Matrix {
   readonly digits: number;
   readonly dense: boolean;
   readonly small: boolean;
+  /** The page answers: cells have names. */
+  readonly live: boolean;
   readonly rowLabel: string;
   readonly columnLabels: readonly string[];
   readonly tensor: string;
@@ -83,7 +85,7 @@ class Row extends Component<RowProps> {
   override shouldComponentUpdate(next: RowProps): boolean {
     const p = this.props;
     return next.data !== p.data || next.chosen !== p.chosen || next.domain !== p.domain || next.scale !== p.scale
-      || next.columns !== p.columns || next.digits !== p.digits || next.dense !== p.dense || next.tensor !== p.tensor
+      || next.columns !== p.columns || next.digits !== p.digits || next.dense !== p.dense || next.live !== p.live || next.tensor !== p.tensor
       || next.rowLabel !== p.rowLabel || next.columnLabels !== p.columnLabels || next.mark !== p.mark || next.index !== p.index;
   }
 
@@ -96,18 +98,17 @@ class Row extends Component<RowProps> {
       const masked = mark === 'masked';
       const text = cellText(x, p, masked);
       const kind = `cell${p.small ? ' s' : ''}${masked ? ' hat' : ''}${mark === 'will' ? ' will' : ''}`;
-      const place = `grid-area:${p.row + 1}/${column + 1}${masked ? '' : ';' + paint(p.scale, x / p.domain)}`;
+      const shown = masked || p.dense ? <span>{text}</span> : text;
+      const ground = masked ? '' : paint(p.scale, x / p.domain);
       if (p.index === null) {
-        cells.push(<div key={column} class={kind} style={place}><span>{text}</span></div>);
+        cells.push(<div key={column} class={kind} style={`grid-area:${p.row + 1}/${column + 1};${ground}`}>{shown}</div>);
         continue;
       }
       const on = column === p.chosen;
+      const name = `${p.rowLabel}, ${p.columnLabels[column] ?? column}: ${masked ? 'masked, ' : mark === 'will' ? 'behind the mask, ' : ''}${fmt(x, 4)}`;
       cells.push(
-        <div key={column} class={kind} style={place} role="gridcell" tabIndex={on ? 0 : -1} aria-selected={on}
-          data-r={p.row} data-c={column} data-t={p.tensor} data-i={p.index(p.row, column)}
-          aria-label={`${p.rowLabel}, ${p.columnLabels[column] ?? column}: ${masked ? 'masked, ' : mark === 'will' ? 'behind the mask, ' : ''}${fmt(x, 4)}`}>
-          <span>{text}</span>
-        </div>,
+        <div key={column} class={kind} style={ground || undefined} role="gridcell" tabIndex={on ? 0 : p.live ? -1 : undefined} aria-selected={on || undefined}
+          data-t={p.tensor} data-i={p.index(p.row, column)} aria-label={p.live ? name : undefined}>{shown}</div>,
       );
     }
     return p.index === null ? <>{cells}</> : <div role="row" style="display:contents">{cells}</div>;
@@ -124,7 +125,7 @@ function OperandGrid({ operand, place, kind, ring, digits }: OperandProps): JSX.
   const rows: JSX.Element[] = [];
   for (let row = 0; row < operand.rows; row++) {
     rows.push(<Row key={row} row={row} data={operand.data} rows={operand.rows} columns={operand.columns} scale={operand.scale}
-      domain={operand.domain} mark={operand.mark} chosen={-1} digits={digits} dense={false} small rowLabel="" columnLabels={NONE} tensor="" index={null} />);
+      domain={operand.domain} mark={operand.mark} chosen={-1} digits={digits} dense={false} small live={false} rowLabel="" columnLabels={NONE} tensor="" index={null} />);
   }
   return <div class={`op ${kind}`} aria-hidden="true" style={place}>{rows}<div class="ring" style={ring} /></div>;
 }
@@ -148,13 +149,17 @@ function useFocusOn(chosen: Cell): { readonly current: HTMLDivElement | null } {
   return grid;
 }
 
-function cellOf(event: Event): Cell | null {
-  const cell = event.target instanceof Element ? event.target.closest<HTMLElement>('[role=gridcell]') : null;
-  return cell ? [Number(cell.dataset.r), Number(cell.dataset.c)] : null;
+/** The cell an event happened on: its place among its row's cells, and the row's among the rows. */
+export function eventCell(event: Event): Cell | null {
+  const cell = event.target instanceof Element ? event.target.closest('[role=gridcell]') : null;
+  const row = cell?.parentElement;
+  if (!cell || !row?.parentElement) return null;
+  return [Array.prototype.indexOf.call(row.parentElement.children, row), Array.prototype.indexOf.call(row.children, cell)];
 }
 
 export function HeatMap(p: HeatMapProps): JSX.Element {
   const narrow = useNarrow();
+  const live = useLive();
   const grid = useFocusOn(p.chosen);
   const dense = p.rows > ROOMY || p.columns > ROOMY;
   const digits = narrow ? 2 : 3;
@@ -174,13 +179,13 @@ export function HeatMap(p: HeatMapProps): JSX.Element {
   const [row, column] = p.chosen;
 
   const onClick = (event: MouseEvent): void => {
-    const cell = cellOf(event);
+    const cell = eventCell(event);
     if (!cell) return;
     p.onChoose(cell[0], cell[1]);
     if (event.target instanceof Element) event.target.closest<HTMLElement>('[role=gridcell]')?.focus({ preventScroll: true });
   };
   const onKeyDown = (event: KeyboardEvent): void => {
-    const cell = cellOf(event);
+    const cell = eventCell(event);
     if (!cell) return;
     const next = gridKey(event, cell[0], cell[1], p.rows, p.columns);
     if (next) p.onChoose(next[0], next[1]);
@@ -190,7 +195,7 @@ export function HeatMap(p: HeatMapProps): JSX.Element {
   const body: JSX.Element[] = [];
   for (let r = 0; r < p.rows; r++) {
     body.push(<Row key={r} row={r} data={p.data} rows={p.rows} columns={p.columns} scale={p.scale} domain={p.domain} mark={p.mark}
-      chosen={r === row ? column : -1} digits={digits} dense={dense} small={false} rowLabel={p.rowLabels[r] ?? String(r)}
+      chosen={r === row ? column : -1} digits={digits} dense={dense} small={false} live={live} rowLabel={p.rowLabels[r] ?? String(r)}
       columnLabels={p.columnLabels} tensor={p.tensor} index={p.index} />);
   }
   const sub = 'grid-template-columns:subgrid;grid-template-rows:subgrid';

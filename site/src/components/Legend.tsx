@@ -2,7 +2,6 @@
  * numbers, a pointer at the chosen value, and the marks that occur. */
 import type { JSX } from 'preact';
 import type { Scale } from '../examples/types';
-import { gradient } from './colour';
 import { fmt, MINUS } from './numbers';
 
 export interface LegendProps {
@@ -25,11 +24,6 @@ export function pointer(scale: Scale, domain: number, value: number): number | n
   return Math.min(1, Math.max(0, at));
 }
 
-const RAMP: Record<Scale, string> = {
-  weight: `--gl:${gradient('weight', 'light')};--gd:${gradient('weight', 'dark')}`,
-  signed: `--gl:${gradient('signed', 'light')};--gd:${gradient('signed', 'dark')}`,
-};
-
 export function Legend({ scale, domain, value, covers, masked, will, note }: LegendProps): JSX.Element {
   const at = pointer(scale, domain, value);
   const end = fmt(domain, 2);
@@ -38,7 +32,7 @@ export function Legend({ scale, domain, value, covers, masked, will, note }: Leg
     <div class="legend">
       <div class="ramp">
         {at !== null && <b style={`left:${(at * 100).toFixed(1)}%`} />}
-        <i style={RAMP[scale]} />
+        <i class={scale} />
         <span>{marks.map((m) => <em key={m}>{m}</em>)}</span>
       </div>
       {masked && <span class="key"><i class="hat" />{masked}</span>}

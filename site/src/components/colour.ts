@@ -73,8 +73,8 @@ export function contrast(a: Rgb, b: Rgb): number {
 const hex = (rgb: Rgb): string => '#' + rgb.map((v) => v.toString(16).padStart(2, '0')).join('');
 const digits = (ground: Rgb): string => (contrast(ground, [255, 255, 255]) >= contrast(ground, [0, 0, 0]) ? '#fff' : '#000');
 
-/* 257 steps a scale: made once, so that a redrawn cell costs one look-up. */
-const STEPS = 256;
+/* Steps of a scale, finer than the eye tells apart: made once, so that a redrawn cell costs one look-up. */
+const STEPS = 128;
 const tables: Partial<Record<Scale, string[]>> = {};
 
 function table(scale: Scale): string[] {
@@ -96,7 +96,7 @@ export function paint(scale: Scale, t: number): string {
   return table(scale)[Math.round(u * STEPS)] as string;
 }
 
-/** The legend's ramp as a CSS gradient. */
+/** The legend's ramp as a CSS gradient: it stands in style/figure.css, and a test compares. */
 export function gradient(scale: Scale, theme: Theme): string {
   const stops = Array.from({ length: 17 }, (_, k) => hex(colour(scale, scale === 'weight' ? k / 16 : k / 8 - 1, theme)));
   return `linear-gradient(90deg,${stops.join(',')})`;

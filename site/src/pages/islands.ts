@@ -6,6 +6,7 @@
 import type { AnyIsland } from '../components/island';
 
 export const islands: Readonly<Record<string, () => Promise<{ readonly island: AnyIsland }>>> = {
+  lab: () => import('../lab/Lab'),
   example: () => import('../components/ExampleView'),
   overview: () => import('./overview/Overview'),
   shapes: () => import('../components/Shapes'),

@@ -27,6 +27,8 @@ export interface VerifiedModel {
   readonly files: readonly VerifiedFile[];
   readonly sizes: Sizes;
   readonly model: Model;
+  /** A parameter by its name in the code ("h.0.qkvw"), as the checkpoint holds it. */
+  readonly parameter: (name: string) => Float64Array;
   readonly tokenizer: Tokenizer;
   /** The exported tensors, as the native program computed them. */
   readonly window: Tensors;
@@ -106,6 +108,12 @@ export async function loadVerified(folder: string, engine: Engine): Promise<Veri
   }
   return {
     folder, manifest, files, sizes, model, window,
+    parameter: (name) => {
+      const known = model.parameters.find((p) => p.name === name);
+      const t = known ? parameters.get(known.file) : undefined;
+      if (!t) throw new FormatError(`the model has no parameter ${name}`);
+      return numbers(t);
+    },
     manifestHash: await sha256(manifestBytes),
     tokenizer: engine.openTokenizer(merges, special),
     metrics: text(file('metrics.jsonl')),
