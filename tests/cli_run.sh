@@ -6,12 +6,14 @@
 
 mkdir -p tree/tools tree/build bin elsewhere
 cp "$root/run" tree/
-for tool in setup.sh fetch-novels.sh; do
+for tool in setup.sh fetch-novels.sh site; do
     printf '#!/bin/sh\necho "%s $*" >> "%s/calls"\n' $tool "$tmp" > tree/tools/$tool
 done
 echo 'mkdir -p build/data; echo novel > build/data/novels.csv; exit $(cat tools/novels-status)' \
     >> tree/tools/fetch-novels.sh
 echo 0 > tree/tools/novels-status
+echo 'echo "fault of a page" >&2; exit $(cat tools/site-status)' >> tree/tools/site
+echo 0 > tree/tools/site-status
 printf '#!/bin/sh\necho "cmake $*" >> "%s/calls"; exit $(cat "%s/cmake-status")\n' "$tmp" "$tmp" > bin/cmake
 echo 0 > cmake-status
 
@@ -46,14 +48,18 @@ case $1 in
         exit "$status" ;;
     info) cat "$2/info" ;;
     generate) echo "It was a sample."; echo "novelty: 9 of 10 words" >&2; exit $(cat "$here/generate-status") ;;
+    site) echo "the site is there"; echo "a note" >&2; exit $(cat "$here/site-status") ;;
+    serve) echo "http://127.0.0.1:1/"; exit 130 ;;
     check) echo "table"; echo "compared 3 of 4: VERDICT"; exit $(cat "$here/check-status") ;;
 esac
 END
 chmod +x bin/cmake tree/build/vitrine
-echo 0 > train-status; echo 0 > check-status; echo 0 > generate-status
+echo 0 > train-status; echo 0 > check-status; echo 0 > generate-status; echo 0 > site-status
 PATH=$tmp/bin:$PATH
-run() { : > calls; (cd elsewhere && sh ../tree/run "$@"); }
-trained() { grep '^vitrine train' calls | grep -vc -- --resume; }
+run_and_serve() { : > calls; (cd elsewhere && sh ../tree/run "$@"); }
+run() { run_and_serve --no-serve "$@"; }
+# Trainings of the first model, not of the lab's.
+trained() { grep '^vitrine train' calls | grep -v 'preset tiny' | grep -vc -- --resume; }
 
 exits 0 "--help" run --help
 contains "$out" "usage: ./run" "says how"
@@ -65,14 +71,22 @@ refuses 2 "--column" "--column without --data" run --column text
 refuses 4 "absent.txt" "a file that is not there" run --data absent.txt
 
 exits 0 "the first time" run --times
-contains "$(cat calls)" "setup.sh build" "it sets up"
+contains "$(cat calls)" "setup.sh build site" "it sets up"
 contains "$(cat calls)" "fetch-novels.sh" "fetches the novels"
 contains "$(cat calls)" \
     "vitrine train --data build/data/novels.csv --preset default --seed 42 --out build/models/default --column text" \
     "trains"
 contains "$(cat calls)" "vitrine generate build/models/default --prompt It was" "lets it speak"
 contains "$(cat calls)" "vitrine check build/models/default" "and checks"
-contains "$out" "s  training" "--times: a phase"
+contains "$(cat calls)" \
+    "vitrine train --data build/data/novels.csv --preset tiny --seed 42 --out build/models/tiny --column text --steps 2000" \
+    "trains the lab's model"
+contains "$(grep -A 2 '^site' calls)" "site 
+vitrine site --out build/www --lab build/models/tiny --playground build/models/default --data build/data/novels.csv --column text" \
+    "builds the pages, and the site with both models"
+lacks "$(cat calls)" "vitrine serve" "--times: ends there"
+contains "$out" "s  training default" "--times: a phase"
+contains "$out" "s  training tiny" "another"
 contains "$out" "s  in all" "and the sum"
 result="validation loss 3.9877 nats per token (build/models/default/metrics.jsonl); \
 best bigram 4.0123 (add-k, k = 0.1)
@@ -81,6 +95,12 @@ novelty: 9 of 10 words
 gradients: compared 3 of 4: VERDICT"
 contains "$out" "$result" "it ends with what came of it"
 lacks "$out" '"bigram_loss"' "not as JSON"
+exits 0 "--no-serve" run --no-serve
+lacks "$(cat calls)" "vitrine serve" "ends there, too"
+exits 130 "otherwise it serves, until Ctrl-C" run_and_serve
+is "$(tail -n 1 calls)" "vitrine serve build/www" "the site"
+contains "$out" "http://127.0.0.1:1/" "and the address is seen"
+lacks "$out$err" "fault of a page" "what the pages' tools say is in a log"
 exits 0 "the second time" run
 contains "$out" "$result" "the same"
 is "$(trained)" 0 "it does not train"
@@ -102,8 +122,19 @@ contains "$out" "step 20 of 50" "and says where"
 is "$(trained)" 0 "not from the beginning"
 
 echo 1 > check-status
-exits 1 "a check that fails" run
+exits 1 "a check that fails" run_and_serve
+lacks "$(cat calls)" "vitrine s" "is not shown"
 echo 0 > check-status
+echo 3 > tree/tools/site-status
+exits 1 "pages that cannot be built" run_and_serve
+contains "$err" "fault of a page" "say why"
+lacks "$(cat calls)" "vitrine s" "no site is made of them"
+echo 0 > tree/tools/site-status
+echo 4 > site-status
+exits 4 "a site that cannot be written" run_and_serve
+contains "$err" "a note" "says why"
+lacks "$(cat calls)" "vitrine serve" "and is not served"
+echo 0 > site-status
 
 echo 3 > generate-status
 exits 3 "a sample that fails" run
@@ -116,6 +147,8 @@ contains "$(cat calls)" "--data $tmp/elsewhere/my.letters.txt" "is found"
 lacks "$(cat calls)" "--column" "has no column"
 lacks "$(cat calls)" "fetch-novels" "needs no novels"
 contains "$(cat calls)" "--out build/models/my.letters-default" "and a folder of its own"
+contains "$(cat calls)" "--lab build/models/my.letters-tiny --playground build/models/my.letters-default" \
+    "its lab's model is of the same text"
 exits 0 "again" run --data my.letters.txt
 is "$(trained)" 0 "it is used"
 echo two > elsewhere/my.letters.txt
@@ -128,6 +161,8 @@ is "$(trained)" 1 "and trains anew"
 exits 0 "another preset" run --data my.letters.txt --column body --preset tiny
 contains "$(cat calls)" "--out build/models/my.letters-tiny" "has a folder of its own"
 contains "$(cat calls)" "--preset tiny --seed 42" "the preset"
+is "$(grep -c '^vitrine train' calls)" 1 "is the lab's and the playground's"
+contains "$(cat calls)" "--lab build/models/my.letters-tiny --playground build/models/my.letters-tiny" "both"
 contains "$(cat calls)" "--steps 2000" "and fewer steps"
 
 mkdir others; cp tree/run others/; chmod 755 others

@@ -135,9 +135,9 @@ const command cmd_export = {
     .usage = "vitrine export DIR --text TEXT --site FOLDER [option ...]\n"
              "       vitrine export --verify FOLDER",
     .about = "Runs a window of text through the model in DIR in double precision, on the\n"
-             "definitions, forward and backward, and writes to FOLDER/data/NAME every tensor of\n"
-             "it, copies of the model's files, and manifest.json: where the numbers come from,\n"
-             "with the sha256 of everything.",
+             "definitions, forward and backward, and writes to FOLDER/data/NAME every tensor\n"
+             "of it, copies of the model's files, and manifest.json: where the numbers come\n"
+             "from, with the sha256 of everything.",
     .rows = rows, .nrows = sizeof rows / sizeof *rows, .operands = 1,
     .examples =
         "  vitrine export model --text \"She was not at all sorry\" --site build/site\n"

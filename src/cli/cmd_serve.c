@@ -115,8 +115,8 @@ const command cmd_serve = {
     .name = "serve",
     .summary = "shows a site on this machine",
     .usage = "vitrine serve DIR [option ...]",
-    .about = "Serves the site in DIR (which `vitrine site` wrote) on 127.0.0.1, for this machine\n"
-             "alone, and prints its address.  Beside the files it answers /api/run and\n"
+    .about = "Serves the site in DIR (which `vitrine site` wrote) on 127.0.0.1, for this\n"
+             "machine alone, and prints its address.  Beside the files it answers /api/run and\n"
              "/api/metrics (the run of --run, as it goes on) and /api/generate (the model, by\n"
              "the native kernels): docs/command-line.md.  Ctrl-C ends it.",
     .rows = rows, .nrows = sizeof rows / sizeof *rows, .operands = 1,
