@@ -18,4 +18,6 @@ export const islands: Readonly<Record<string, () => Promise<{ readonly island: A
   'verification-steps': () => import('./verification-steps'),
   'verification-self-test': () => import('./verification-self-test'),
   'verification-chain': () => import('./verification-chain'),
+  'feedforward-gelu': () => import('./feedforward-gelu'),
+  'loss-surprise': () => import('./loss-surprise'),
 };
