@@ -42,7 +42,7 @@ export function Curve({ x, y, slope, names, start, more, label }: CurveProps): J
   const path = (v: Float64Array): string => `M${Array.from(v, (w, i) => `${across(x[i]!).toFixed(1)} ${up(w).toFixed(1)}`).join('L')}`;
   const at = across(x[k]!);
   return (
-    <div class="pair" data-source="example">
+    <div class="curve" data-source="example">
       <div>
         <svg class="uc" viewBox="0 0 500 276" role="img" aria-label={label}>
           {whole(low, high, 1).map((t) => (

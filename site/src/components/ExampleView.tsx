@@ -20,6 +20,7 @@ import { useLive } from './narrow';
 import { bits, full } from './numbers';
 import { Segment } from './Segment';
 import { Tex } from './Tex';
+import '../style/exview.css';
 
 export interface ExampleProps {
   /** Name in examples/registry.ts. */
@@ -88,7 +89,7 @@ export function TensorPanel({ tensor: t, slice, cell, onChoose }: TensorPanelPro
     .some((k) => t.masked?.(part.first + Math.floor(k / part.columns), k % part.columns));
   const name = `${t.id}[${index(row, column)}]`;
   return (
-    <div class="pair">
+    <div class={part.columns > 6 ? 'pair wide' : 'pair'}>
       <div>
         <div class="figwrap">
           <HeatMap label={`${t.title}, ${part.rows} rows, ${part.columns} columns`} tensor={t.id} index={index} data={part.data} rows={part.rows}

@@ -19,8 +19,8 @@ import { geluDxLedger, geluLedger, mlpBackward, mlpForward } from './mlp';
 
 /** The gradients of the block's parameters, as the gap tensor groups them. */
 const COLUMNS: readonly (readonly [string, readonly (keyof Weights)[]])[] = [
-  ['dln1', ['ln1w', 'ln1b']], ['dWq, dbq', ['Wq', 'bq']], ['dWk, dbk', ['Wk', 'bk']], ['dWv, dbv', ['Wv', 'bv']],
-  ['dWo, dbo', ['Wo', 'bo']], ['dln2', ['ln2w', 'ln2b']], ['dmlp', ['Wfc', 'bfc', 'Wproj', 'bproj']],
+  ['ln1', ['ln1w', 'ln1b']], ['query', ['Wq', 'bq']], ['key', ['Wk', 'bk']], ['value', ['Wv', 'bv']],
+  ['output', ['Wo', 'bo']], ['ln2', ['ln2w', 'ln2b']], ['mlp', ['Wfc', 'bfc', 'Wproj', 'bproj']],
 ];
 
 interface Sizes { readonly T: number; readonly C: number; readonly H: number; readonly FF: number }
@@ -99,15 +99,15 @@ function run(engine: Engine, given: Example['inputs']): readonly ExampleTensor[]
   /* where two paths part going forward, they meet going back */
   const meet = (name: string, branch: string, past: Float64Array, through: Float64Array, Y: Float64Array): ExampleTensor['ledger'] =>
     (t, i) => sum(`${name}[${t},${i}]`, `gradient at [${t},${i}]`, [
-      { head: `straight past ${branch}`, value: past[t * C + i]! },
-      { head: `through ${branch} and its layer norm`, value: through[t * C + i]! },
+      { head: `past ${branch}`, value: past[t * C + i]! },
+      { head: `through ${branch}`, value: through[t * C + i]! },
     ], Y[t * C + i]!);
   const paths: ExampleTensor['ledger'] = (t, i) => sum(`dXn[${t},${i}]`, `gradient at [${t},${i}]`,
     (['queries', 'keys', 'values'] as const).map((n, j) => ({ head: `through the ${n}`, value: b.paths[j]![t * C + i]! })), b.dXn[t * C + i]!);
 
   const loss: Loss = (d, v: Arrays) => d.dot(forward(d, v.x!, v as unknown as Weights, sizes).r2, v.dr2!);
   const gap = gapTensor(engine, { x, ...w, dr2 }, [
-    { name: 'dx', of: [{ hand: b.dx, by: 'x' }], loss },
+    { name: 'x', of: [{ hand: b.dx, by: 'x' }], loss },
     ...COLUMNS.map(([name, of]) => ({ name, of: of.map((by) => ({ hand: b.grads[by], by })), loss })),
   ]);
 

@@ -48,8 +48,8 @@ function run(engine: Engine, given: Example['inputs']): readonly ExampleTensor[]
       'embed.dwpe', (t, i) => sum(`dwpe[${t},${i}]`, `dx[${t},${i}]`,
         t < T ? [{ head: 'the one batch row', value: dx[t * C + i]! }] : [], dwpe[t * C + i]!)),
     gapTensor(engine, { wte, wpe, dx }, [
-      { name: 'dwte', of: [{ hand: dwte, by: 'wte' }], loss },
-      { name: 'dwpe', of: [{ hand: dwpe, by: 'wpe' }], loss },
+      { name: 'wte', of: [{ hand: dwte, by: 'wte' }], loss },
+      { name: 'wpe', of: [{ hand: dwpe, by: 'wpe' }], loss },
     ]),
   ];
 }

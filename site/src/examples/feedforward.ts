@@ -59,11 +59,11 @@ function run(engine: Engine, given: Example['inputs']): readonly ExampleTensor[]
     computed({ id: 'dbfc', tex: '\\mathrm{d}b_{\\mathrm{fc}}', title: 'Gradient of the first bias', data: b.dbfc, ...hidden },
       'linear.db', linearDbLedger('dbfc', 'df', b.df, b.dbfc, words, FF)),
     gapTensor(engine, { n, ...w, dp }, [
-      { name: 'dn', of: [{ hand: b.dn, by: 'n' }], loss },
-      { name: 'dWfc', of: [{ hand: b.dWfc, by: 'Wfc' }], loss },
-      { name: 'dbfc', of: [{ hand: b.dbfc, by: 'bfc' }], loss },
-      { name: 'dWproj', of: [{ hand: b.dWproj, by: 'Wproj' }], loss },
-      { name: 'dbproj', of: [{ hand: b.dbproj, by: 'bproj' }], loss },
+      { name: 'n', of: [{ hand: b.dn, by: 'n' }], loss },
+      { name: 'Wfc', of: [{ hand: b.dWfc, by: 'Wfc' }], loss },
+      { name: 'bfc', of: [{ hand: b.dbfc, by: 'bfc' }], loss },
+      { name: 'Wproj', of: [{ hand: b.dWproj, by: 'Wproj' }], loss },
+      { name: 'bproj', of: [{ hand: b.dbproj, by: 'bproj' }], loss },
     ]),
   ];
 }

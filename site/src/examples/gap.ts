@@ -38,7 +38,7 @@ export function complexStep(engine: Engine, inputs: Arrays, name: string, loss: 
 export interface Gradient { readonly hand: Float64Array; readonly by: string }
 
 export interface Checked {
-  /** What the column is called: "dW". */
+  /** What the gradient is by: the column's name. */
   readonly name: string;
   /** One gradient, or several that share a column. */
   readonly of: readonly Gradient[];
@@ -70,13 +70,13 @@ export function gapTensor(engine: Engine, inputs: Arrays, checked: readonly Chec
   return {
     id: 'gap',
     tex: '\\Delta',
-    title: 'Largest gap between each gradient by hand and its complex step',
+    title: 'Largest gap of each gradient from its complex step',
     shape: [found.length],
     letters: '(gradients)',
     data: Float64Array.from(found, (f) => f.gap),
     scale: 'signed',
     columns: names,
-    columnAxis: 'gradient',
+    columnAxis: 'gradient by',
     label: null,
     ledger: (_, column) => {
       const f = found[column]!;
@@ -87,7 +87,7 @@ export function gapTensor(engine: Engine, inputs: Arrays, checked: readonly Chec
           { head: 'complex step', cells: [full(f.complex)] },
         ],
         total: { head: 'gap', cells: [f.gap] },
-        sentence: `largest gap of the ${f.n} entries of ${names[column]}: ${sci(f.gap)}`,
+        sentence: `largest gap of the ${f.n} entries of the gradient by ${names[column]}: ${sci(f.gap)}`,
       };
     },
   };

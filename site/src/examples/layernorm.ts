@@ -61,14 +61,13 @@ function run(engine: Engine, given: Example['inputs']): readonly ExampleTensor[]
         const off = channels.map((i) => x[n * C + i]! - mean[n]!);
         const variance = off.reduce((s, v) => s + v * v, 0) / C;
         return {
-          columns: [`x[${n},i]`, `mean[${n}]`, 'difference', 'squared'],
-          operators: ['', '−', '=', ''],
+          columns: [`x[${n},i]`, `− mean[${n}]`, 'squared'],
           rows: [
-            ...off.map((v, i) => ({ head: `i = ${i}`, cells: [x[n * C + i]!, mean[n]!, v, v * v] })),
-            { head: 'variance: sum / C', cells: [null, null, null, variance] },
-            { head: '+ eps', cells: [null, null, null, eps] },
+            ...off.map((v, i) => ({ head: `i = ${i}`, cells: [x[n * C + i]!, v, v * v] })),
+            { head: 'sum / C', cells: [null, null, variance] },
+            { head: '+ eps', cells: [null, null, eps] },
           ],
-          total: { head: `rstd[${n}]`, cells: [null, null, null, rstd[n]!] },
+          total: { head: `rstd[${n}]`, cells: [null, null, rstd[n]!] },
           sentence: `rstd[${n}] = 1 / √(${fmt(variance, 4)} + ${sci(eps, 0)}) = ${fmt(rstd[n]!, 4)}`,
         };
       }),
@@ -123,9 +122,9 @@ function run(engine: Engine, given: Example['inputs']): readonly ExampleTensor[]
         return sum(`db[${i}]`, `dy[n,${i}]`, words.map((head, n) => ({ head, value: dy[n * C + i]! })), db[i]!);
       }),
     gapTensor(engine, all, [
-      { name: 'dx', of: [{ hand: dx, by: 'x' }], loss },
-      { name: 'dw', of: [{ hand: dw, by: 'w' }], loss },
-      { name: 'db', of: [{ hand: db, by: 'b' }], loss },
+      { name: 'x', of: [{ hand: dx, by: 'x' }], loss },
+      { name: 'w', of: [{ hand: dw, by: 'w' }], loss },
+      { name: 'b', of: [{ hand: db, by: 'b' }], loss },
     ]),
   ];
 }

@@ -61,13 +61,13 @@ function run(engine: Engine, given: Example['inputs']): readonly ExampleTensor[]
   const lossLedger = (name: string, n: number, x: (v: number) => number, lseValue: number, value: number) => {
     const y = target[n]!;
     if (y === IGNORE)
-      return { columns: ['value'], rows: [{ head: 'no next word: target ignored', cells: [value] }],
+      return { columns: ['value'], rows: [{ head: 'target ignored', cells: [value] }],
         sentence: `${name}[${n}] = ${fmt(value, 4)}: this position does not count` };
     return {
       columns: ['value'],
       rows: [
         { head: `lse[${n}]`, cells: [lseValue] },
-        { head: `− z[${n},${y}], the logit of "${next(n)}"`, cells: [-x(y)] },
+        { head: `− z[${n},${y}], "${next(n)}"`, cells: [-x(y)] },
       ],
       total: { head: `${name}[${n}]`, cells: [value] },
       sentence: `${name}[${n}] = ${fmt(lseValue, 4)} − ${operand(x(y))} = ${fmt(value, 4)}`,
@@ -162,10 +162,10 @@ function run(engine: Engine, given: Example['inputs']): readonly ExampleTensor[]
       (v, i) => products(`dwte[${v},${i}]`, `Y[n,${i}]`, `dl[n,${v}]`,
         words.map((w, n) => ({ head: w, a: Y[n * C + i]!, b: dl[n * V + v]! })), dwte[v * C + i]!)),
     gapTensor(engine, { l, share, dp, Y, head }, [
-      { name: 'dl', of: [{ hand: dl, by: 'l' }], loss: meanLoss },
-      { name: 'dY', of: [{ hand: back.dx, by: 'Y' }], loss: whole },
-      { name: 'dWhead', of: [{ hand: back.dw, by: 'head' }], loss: whole },
-      { name: 'dx', of: [{ hand: dx, by: 'l' }], loss: soft },
+      { name: 'l', of: [{ hand: dl, by: 'l' }], loss: meanLoss },
+      { name: 'Y', of: [{ hand: back.dx, by: 'Y' }], loss: whole },
+      { name: 'Whead', of: [{ hand: back.dw, by: 'head' }], loss: whole },
+      { name: 'x', of: [{ hand: dx, by: 'l' }], loss: soft },
     ]),
   ];
 }

@@ -53,7 +53,7 @@ export function geluDxLedger(engine: Engine, name: string, up: string, from: str
   return (n, i) => {
     const at = n * F + i, g = dy[at]!, s = slope[at]!;
     return chain(`${name}[${n},${i}]`, [
-      { head: `slope of GELU at ${from}[${n},${i}]`, operand: x[at]!, result: s },
+      { head: `slope at ${from}[${n},${i}]`, operand: x[at]!, result: s },
       { head: `× ${up}[${n},${i}]`, operand: g, result: null },
     ], dx[at]!, `${operand(s)} × ${operand(g)}`);
   };
