@@ -5,7 +5,8 @@ export class Faults {
 
   /** Adds "file: field: message"; an empty field is left out. */
   add(file: string, field: string, message: string): void {
-    this.list.push(field === '' ? `${file}: ${message}` : `${file}: ${field}: ${message}`);
+    const line = field === '' ? `${file}: ${message}` : `${file}: ${field}: ${message}`;
+    if (!this.list.includes(line)) this.list.push(line);
   }
 
   /** Runs `work`; what it throws becomes a fault of this file and field. */

@@ -4,7 +4,8 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { VNode } from 'preact';
 import type { Block, Content, Page } from '../components/content';
-import type { Engine, LoadEngine } from '../engine/types';
+import { loadEngine } from '../engine/index';
+import type { Engine } from '../engine/types';
 import type { ExampleTensor } from '../examples/types';
 import { examples } from '../examples/registry';
 import { islands as registry } from '../pages/islands';
@@ -42,16 +43,12 @@ export interface Site {
   readonly loads: ReadonlyMap<string, { readonly islands: ReadonlySet<string>; readonly examples: ReadonlySet<string> }>;
 }
 
-const engineModules = import.meta.glob<{ loadEngine: LoadEngine }>('../engine/index.ts');
-
 async function openEngine(file: string, faults: Faults): Promise<{ engine: Engine | null; hash: string | null }> {
-  const open = engineModules['../engine/index.ts'];
-  if (!open || !existsSync(file)) {
+  if (!existsSync(file)) {
     faults.add('vitrine.wasm', '', 'missing: cmake --preset wasm && cmake --build build/wasm makes it');
     return { engine: null, hash: null };
   }
   const bytes = readFileSync(file);
-  const { loadEngine } = await open();
   return { engine: await loadEngine(bytes), hash: createHash('sha256').update(bytes).digest('hex') };
 }
 

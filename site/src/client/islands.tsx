@@ -4,7 +4,7 @@
  */
 import { hydrate } from 'preact';
 import { texKey, TypesetContext, type MathTree, type Typeset } from '../components/Tex';
-import type { Engine, LoadEngine } from '../engine/types';
+import type { Engine } from '../engine/types';
 import { islands } from '../pages/islands';
 
 /** The mathematics that the page's islands can show, typeset at build. */
@@ -14,12 +14,8 @@ export function readDictionary(): Typeset {
   return (tex, display) => known.get(texKey(tex, display)) ?? null;
 }
 
-const engineModules = import.meta.glob<{ loadEngine: LoadEngine }>('../engine/index.ts');
-
 async function openEngine(): Promise<Engine> {
-  const open = engineModules['../engine/index.ts'];
-  if (!open) throw new Error('this draft was built without the engine');
-  const [{ loadEngine }, answer] = await Promise.all([open(), fetch('vitrine.wasm')]);
+  const [{ loadEngine }, answer] = await Promise.all([import('../engine/index'), fetch('vitrine.wasm')]);
   if (!answer.ok) throw new Error(`vitrine.wasm: the server answered ${answer.status}`);
   return loadEngine(await answer.arrayBuffer());
 }
