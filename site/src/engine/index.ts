@@ -4,7 +4,7 @@ import { attention, attentionDerivative } from './attention';
 import { lab, labCheck, labScaling } from './codelab';
 import { callDefinition } from './definitions';
 import { integer, Module } from './module';
-import { openModel } from './model';
+import { listParameters, openModel } from './model';
 import { openTokenizer, trainTokenizer } from './tokenizer';
 import type { Engine } from './types';
 
@@ -47,6 +47,7 @@ export async function loadEngine(bytes: BufferSource): Promise<Engine> {
     attentionDerivative: (inputs, parameter, entry, steps) =>
       attentionDerivative(module, inputs, parameter, entry, steps),
     openModel: (sizes, tensor) => openModel(module, sizes, tensor),
+    parameters: (sizes) => listParameters(module, sizes),
     openTokenizer: (merges, special, order) => openTokenizer(module, merges, special, order),
     trainTokenizer: (text, merges) => trainTokenizer(module, text, merges),
     learningRate: (step, steps, warmup, max, min) =>

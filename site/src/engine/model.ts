@@ -176,11 +176,21 @@ class OpenModel implements Model {
   }
 }
 
-export function openModel(module: Module, sizes: Sizes, tensor: (file: string) => Float32Array): Model {
+function newModel(module: Module, sizes: Sizes): OpenModel {
   const { L, C, NH, FF, T, V, tied } = sizes;
   const letters = [L, C, NH, FF, T, V].map((n, i) => integer(n, ['L', 'C', 'NH', 'FF', 'T', 'V'][i]!, 1));
-  const handle = module.mustMake('page_model_new', ...letters, tied ? 1 : 0);
-  const model = new OpenModel(module, handle, sizes);
+  return new OpenModel(module, module.mustMake('page_model_new', ...letters, tied ? 1 : 0), sizes);
+}
+
+/** What a model of these sizes has; its numbers are not asked for. */
+export function listParameters(module: Module, sizes: Sizes): readonly Parameter[] {
+  const model = newModel(module, sizes);
+  model.close();
+  return model.parameters;
+}
+
+export function openModel(module: Module, sizes: Sizes, tensor: (file: string) => Float32Array): Model {
+  const model = newModel(module, sizes);
   try {
     model.fill(tensor);
   } catch (error) {

@@ -150,6 +150,8 @@ export interface Engine {
   attentionDerivative(inputs: AttentionInputs, parameter: AttentionParameter, entry: number, steps: Float64Array): Derivative;
   /** Parameters in the order and layout of model.safetensors' names: `tensor(file name)` gives each. */
   openModel(sizes: Sizes, tensor: (file: string) => Float32Array): Model;
+  /** The parameters that a model of these sizes has, without opening one. */
+  parameters(sizes: Sizes): Model['parameters'];
   /**
    * Merges in the order of training as pairs of ids; `special` names the last id.  Ids are a byte's value, then
    * 256 + rank, then the special one; a tokenizer that orders them otherwise (GPT-2's) says how.

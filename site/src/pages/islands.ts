@@ -14,6 +14,7 @@ export const islands: Readonly<Record<string, () => Promise<{ readonly island: A
   'attention-masked-cell': () => import('./attention-masked-cell'),
   'attention-dbk': () => import('./attention-dbk'),
   'attention-checks': () => import('./attention-checks'),
+  'attention-parameters': () => import('./attention-parameters'),
   'verification-ucurve': () => import('./verification-ucurve'),
   'verification-steps': () => import('./verification-steps'),
   'verification-self-test': () => import('./verification-self-test'),
