@@ -21,6 +21,7 @@ echo "$(basename "$module"): $((bytes)) bytes, $((packed)) compressed (at most $
 od -An -v -tu1 "$module" | tr -s ' \n' '\n' | awk -v module="$module" '
     $1 == "" { next }
     { at++ }
+    at <= 4 { magic = magic " " $1 }
     at <= 8 || skip > 0 { if (at > 8) skip--; next }
     state == 0 { id = $1; state = 1; size = 0; shift = 1; next }
     { size += ($1 % 128) * shift; shift *= 128
@@ -28,6 +29,6 @@ od -An -v -tu1 "$module" | tr -s ' \n' '\n' | awk -v module="$module" '
       state = 0; skip = size
       if (id == 2) { bad = 1; exit } }
     END {
-        if (at < 8) { print "wasm_size: " module ": no module" > "/dev/stderr"; exit 1 }
+        if (at < 8 || magic != " 0 97 115 109") { print "wasm_size: " module ": no module" > "/dev/stderr"; exit 1 }
         if (bad) { print "wasm_size: " module ": it imports something: expected no imports" > "/dev/stderr"; exit 1 }
     }' || { rm -f "$module"; exit 1; }

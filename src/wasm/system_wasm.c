@@ -1,5 +1,5 @@
 /* system_wasm.c -- what base/ asks of a system, for a module that has none: memory
- * from malloc, one thread, and a failed assertion that stops the module.
+ * from malloc, one thread.
  *
  * Nothing here is imported: the module runs wherever WebAssembly does.  See
  * base/arena.h and base/threads.h for what these functions promise.
@@ -12,14 +12,6 @@
 #include "base/arena.h"
 #include "base/elementary.h"
 #include "base/threads.h"
-
-/* The C library's would print, and so import a file to print to. */
-_Noreturn void __assert_fail(const char *text, const char *file, int line, const char *function);
-_Noreturn void __assert_fail(const char *text, const char *file, int line, const char *function)
-{
-    (void)text; (void)file; (void)line; (void)function;
-    __builtin_trap();
-}
 
 /* ---- arena ------------------------------------------------------------- */
 

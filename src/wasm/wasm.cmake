@@ -8,7 +8,9 @@ include(tools/generated.cmake)
 include_directories(include src ${CMAKE_BINARY_DIR}/generated)
 add_compile_definitions(VT_WASM=1)
 set(CMAKE_POSITION_INDEPENDENT_CODE OFF)
-add_compile_options(-mbulk-memory -flto)          # memcpy is an instruction: browsers have it since 2020
+# The same sources give the same bytes, wherever they lie.  memcpy is an instruction:
+# browsers have it since 2020.
+add_compile_options(-ffile-prefix-map=${CMAKE_SOURCE_DIR}/= -mbulk-memory -flto)
 
 file(GLOB definitions CONFIGURE_DEPENDS src/kernels/*.c)
 list(FILTER definitions EXCLUDE REGEX "_fast\\.c$|/ops\\.c$")
@@ -18,7 +20,8 @@ file(GLOB system CONFIGURE_DEPENDS src/wasm/*_wasm.c)
 set(each_scalar src/model/gpt.c src/lab/lab_pass.c src/lab/attention_example.c
     src/verify/model/check_pass.c)
 set(once ${exports} src/kernels/ops.c
-    src/base/bytes.c src/base/elementary.c src/base/elementary_complex.c src/base/rng.c src/base/status.c src/base/utf8.c
+    src/base/bytes.c src/base/elementary.c src/base/elementary_complex.c
+    src/base/rng.c src/base/status.c src/base/utf8.c
     src/tokenizer/bpe.c src/tokenizer/bpe_encode.c src/tokenizer/bpe_train.c
     src/tokenizer/bpe_words.c src/tokenizer/presplit.c
     src/model/config.c src/model/gpt_window.c src/train/schedule.c
@@ -26,7 +29,7 @@ set(once ${exports} src/kernels/ops.c
     src/verify/differences.c src/verify/model/gradcheck_memory.c
     src/lab/lab.c src/lab/lab_check.c src/lab/lab_experiments.c src/lab/attention_shapes.c)
 
-# -O2 for what is read (and is to be small), -O3 and vectors for what is fast.
+# Small, but for the product of matrices, where the time goes.
 set(CMAKE_C_FLAGS_RELEASE "-Oz")
 foreach(bits 32 64 128)
   add_library(ref${bits} OBJECT ${definitions} ${each_scalar})
@@ -39,7 +42,6 @@ target_compile_definitions(fast_wasm PRIVATE VT_ISA=wasm VT_ISA_wasm=1 VT_INFERE
 target_compile_options(fast_wasm PRIVATE -Os -msimd128)
 set_source_files_properties(src/kernels/gemm_fast.c PROPERTIES COMPILE_OPTIONS -O3)
 add_library(once OBJECT ${once})
-target_compile_options(once PRIVATE -msimd128)      # ops.h's users see no vectors; harmless
 add_dependencies(once generated)
 # What stands in for the C library's functions, which the optimiser knows by name:
 # apart from the rest, and not to be made into calls of themselves.
