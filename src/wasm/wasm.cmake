@@ -49,11 +49,11 @@ add_library(system_wasm OBJECT ${system})
 target_compile_options(system_wasm PRIVATE -fno-lto -fno-builtin)
 
 # Of the parameters' updates and of what a GPT does not use, doubles are enough.
-set(each linear_forward linear_backward softmax_forward softmax_backward
+set(each embedding_forward linear_forward linear_backward softmax_forward softmax_backward
     layernorm_forward layernorm_backward gelu_forward gelu_backward
     residual_forward residual_backward attention_forward attention_backward
     crossentropy_forward crossentropy_backward)
-set(double embedding_forward embedding_backward attention_masked_forward
+set(double embedding_backward attention_masked_forward
     attention_masked_backward sum_squares clip_factor adamw)
 set(link -nostartfiles -flto -Wl,--no-entry -Wl,--strip-all -Wl,--gc-sections -Wl,-O2
     -Wl,-z,stack-size=1048576)

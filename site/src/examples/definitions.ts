@@ -77,9 +77,8 @@ export function definitions(engine: Engine, scalar: Scalar): Definitions {
       return p;
     },
     attention: (q, k, v, T, H, HS) => {
-      const out = zeros(T * H * HS), att = zeros(H * T * T);
-      call('attention_forward', out, zeros(att.length), zeros(att.length), zeros(att.length), att,
-        q, k, v, 1, T, 0, H, HS);
+      const out = zeros(T * H * HS), att = zeros(H * T * T), stage = () => zeros(H * T * T);
+      call('attention_forward', out, stage(), stage(), stage(), att, q, k, v, 1, T, 0, H, HS);
       return { out, att };
     },
     crossentropy: (logits, target, N, V) => {
