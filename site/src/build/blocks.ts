@@ -18,7 +18,7 @@ const shapes = new WeakMap<Concept, Block>();
 /** The sizes come from the example's run: `sizeOf` is asked when the block is made first. */
 export function makeShapesBlock(c: Concept, sizeOf: (tensor: string) => readonly number[] | null): Block {
   const props: ShapesProps = {
-    flow: c.shapes.map((s) => ({ tex: s.tex, letters: s.letters, then: s.then ?? '', model: s.model ?? null, size: sizeOf(s.tensor) ?? [] })),
+    flow: c.shapes.map((s) => ({ tex: s.tex, letters: s.letters, then: s.then ?? '', model: s.model ?? null, size: sizeOf(s.tensor) })),
   };
   const block: Block = { island: 'shapes', title: `${c.title}: shapes`, props: props as unknown as Record<string, unknown> };
   shapes.set(c, block);

@@ -16,7 +16,8 @@ export interface ShapeStep {
   readonly then: string;
   /** Name of the trained model's tensor, or null where it has no counterpart. */
   readonly model: string | null;
-  readonly size: readonly number[];
+  /** null where the run did not give it. */
+  readonly size: readonly number[] | null;
 }
 export interface ShapesProps {
   readonly flow: readonly ShapeStep[];
@@ -32,12 +33,12 @@ function Sheets({ size }: { size: readonly number[] }): JSX.Element {
   return <div class="bx" aria-hidden="true">{size.length > 2 ? [<i style={style} />, <i style={style} />] : <i style={style} />}</div>;
 }
 
-function Step({ step, size }: { step: ShapeStep; size: readonly number[] }): JSX.Element {
+function Step({ step, size }: { step: ShapeStep; size: readonly number[] | null }): JSX.Element {
   return (
     <>
       <div class="shape">
-        <Sheets size={size} />
-        <div><Tex tex={step.tex} /> <span class="letters">{step.letters}</span><small>{size.length === 0 ? 'one number' : `(${size.join(', ')})`}</small></div>
+        <Sheets size={size ?? []} />
+        <div><Tex tex={step.tex} /> <span class="letters">{step.letters}</span><small>{size === null ? 'not there' : size.length === 0 ? 'one number' : `(${size.join(', ')})`}</small></div>
       </div>
       {step.then === '' ? null : <div class="arr">{step.then}</div>}
     </>
@@ -59,7 +60,7 @@ function View({ props, engine }: ViewProps<ShapesProps, undefined>): JSX.Element
   const real = model !== null && both;
   return (
     <div class="flowbox" data-source={real ? 'model' : 'example'}>
-      <div class="shapes">{props.flow.map((s) => <Step step={s} size={real ? (sizeIn(model, s.model as string) ?? []) : s.size} />)}</div>
+      <div class="shapes">{props.flow.map((s) => <Step step={s} size={real ? sizeIn(model, s.model as string) : s.size} />)}</div>
       <p class="cap">
         Sizes: {sourceWords[real ? 'model' : 'example']}{real ? `, ${model.words}` : ''}.{' '}
         {both ? <button type="button" class="btn quiet live" onClick={() => requestModelShapes(!real, engine)}>{real ? 'Sizes of the example' : 'Sizes of the trained model'}</button> : null}
