@@ -224,7 +224,7 @@ describe('a model', () => {
     expect(() => model.generate(ids, { ...on, temperature: -1 }, 0)).toThrow(/temperature/);
     expect(() => model.next(new Float64Array(3).fill(NaN), on)).toThrow(/NaN/);
     expect(() => engine.openModel({ ...sizes, NH: 5 }, () => new Float32Array(1))).toThrow(EngineError);
-    expect(() => engine.openModel({ ...sizes, V: 2 ** 23 }, () => new Float32Array(1))).toThrow(/a page holds/);
+    expect(() => engine.openModel({ ...sizes, V: 2 ** 23 }, () => new Float32Array(1))).toThrow(/size overflows/);
     expect(() => engine.openModel(sizes, () => new Float32Array(1))).toThrow(/wte.weight: 1 numbers, expected 204/);
     model.close();
   });

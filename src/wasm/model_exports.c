@@ -23,22 +23,14 @@ vt_status page_model_derivative(page_model *m, double *hand, double *central, do
                            const int *ids, const int *targets, int T, size_t tensor,
                            size_t entry, const double *steps, size_t n);
 
-/* 512 MB of floats, GPT-2 small among them: sizes come from a file that may say anything,
- * and a page should not ask for gigabytes before it has read one number. */
-enum { MOST_PARAMETERS = 1 << 27 };
-
-/* A zeroed model of these sizes; NULL with a line where they are none. */
+/* A zeroed model of these sizes, which a file named that may say anything; NULL with a
+ * line where they are none, or more than 2^26 parameters (gpt_config_check). */
 EXPORT(page_model_new)
 page_model *page_model_new(int L, int C, int NH, int FF, int T, int V, int tied)
 {
     const gpt_config z = { L, C, NH, FF, T, V, tied != 0 };
     if (gpt_config_check(&z, &page_error_line)) return NULL;
     const size_t n = gpt_tensor_count(&z), count = gpt_parameter_count(&z);
-    if (count > MOST_PARAMETERS) {
-        (void)fail(&page_error_line, VT_TOO_LARGE, "a model of %zu parameters: a page holds %d at most",
-                   count, MOST_PARAMETERS);
-        return NULL;
-    }
     page_model *m = calloc(1, sizeof *m);
     if (m) {
         *m = (page_model){ .z = z, .ntensors = n, .count = count };
