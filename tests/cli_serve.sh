@@ -179,12 +179,14 @@ printf '%s\n' '{"step": 1, "loss": 5.5}' 'no JSON' '{"step": 2, "loss": 5.25}' >
 printf '%s' '{"step": 3, "lo' >> run/metrics.jsonl
 sleep 0.7
 lacks "$(body_of 'GET /api/run HTTP/1.1')" '"step": 3' "a line that is not whole is not shown"
-echo 'ss": 5}' >> run/metrics.jsonl
+echo 'ss": 5, "steps": 9}' >> run/metrics.jsonl
 sleep 0.7
+body_of 'GET /api/run HTTP/1.1' > .out
+is "$(key step) $(key steps) $(key settings)" "3 9 None" "before the first save the log says how far it is"
 echo '{"step": 1, "loss": 4}' > run/new; mv run/new run/metrics.jsonl
 wait $watcher
 sed -n 's/^event: //p; s/^data: //p' stream > events
-is "$(tr '\n' ' ' < events)" '{"step": 1, "loss": 5.5} {"step": 2, "loss": 5.25} {"step": 3, "loss": 5} restart {} {"step": 1, "loss": 4} ' \
+is "$(tr '\n' ' ' < events)" '{"step": 1, "loss": 5.5} {"step": 2, "loss": 5.25} {"step": 3, "loss": 5, "steps": 9} restart {} {"step": 1, "loss": 4} ' \
     "each line comes when it is whole, and a new log is said to be one"
 contains "$(cat stream)" "Content-Type: text/event-stream" "as an event stream"
 make_corpus corpus.csv 40

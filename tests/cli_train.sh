@@ -37,6 +37,7 @@ ok "losses" /usr/bin/python3 -c 'import json
 r = json.load(open(".out"))
 lines = [json.loads(l) for l in open("whole/metrics.jsonl")]
 assert [l["step"] for l in lines] == list(range(1, 21))
+assert all(l["steps"] == 20 for l in lines)
 assert 3 < r["loss"] < 6 and r["loss"] == lines[-1]["loss"] < lines[0]["loss"], r
 assert 3 < r["val_loss"] < 6 and r["val_loss"] == lines[-1]["val_loss"], r
 assert 2 < r["bigram_loss"] < 5 and r["bigram_k"] in (0.01, 0.1, 1), r

@@ -227,12 +227,12 @@ enum MHD_Result answer_run(server *s, const request *r)
     if (js_read(&manifest, path, MANIFEST_MOST, NULL)) manifest = NULL;
     if (last.len == 0 || js_parse(&line, last.data, last.len, path, NULL)) line = NULL;
     const json_t *settings = json_object_get(manifest, "settings");
-    const json_t *step = json_object_get(line, "step");
+    const json_t *step = json_object_get(line, "step"), *steps = json_object_get(line, "steps");
     js_writer w;
     js_begin(&w, &out, JS_LINE);
     js_open_object(&w);
     put_field(&w, "step", step ? step : json_object_get(manifest, "step"));
-    put_field(&w, "steps", json_object_get(settings, "steps"));
+    put_field(&w, "steps", steps ? steps : json_object_get(settings, "steps"));
     put_field(&w, "model", json_object_get(manifest, "model"));
     put_field(&w, "settings", settings);
     put_field(&w, "last", line);

@@ -59,6 +59,7 @@ vt_status metrics_write(metrics *m, const vt_train_step *step, vt_error *err)
     js_field_number(&w, "lr", step->lr);
     js_field_number(&w, "grad_norm", step->grad_norm);
     js_field_number(&w, "tokens_per_s", step->tokens_per_s);
+    js_field_int(&w, "steps", step->steps);
     js_close_object(&w);
     vt_status s = js_end(&w, err);
     if (s || (s = bytes_append(&m->line, "\n", 1, err))) return s;

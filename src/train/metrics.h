@@ -1,8 +1,10 @@
 /* metrics.h -- metrics.jsonl: one line of JSON a step.
  *
  *     {"step": 10, "loss": 5.1, "val_loss": null, "lr": 0.001,
- *      "grad_norm": 1.2, "tokens_per_s": 21000}                (on one line)
+ *      "grad_norm": 1.2, "tokens_per_s": 21000, "steps": 2000}     (on one line)
  *
+ * "steps" is how many the run is to have: who watches it knows how far it is before
+ * the first save.
  * It is a log and never hashed; resume cuts it back to the checkpoint's step.
  */
 #ifndef METRICS_H
