@@ -26,6 +26,7 @@ enum MHD_Result answer_send(const request *r, unsigned status, const char *type,
         { "Content-Type", type }, { "Content-Security-Policy", policy },
         { "X-Content-Type-Options", "nosniff" }, { "Referrer-Policy", "no-referrer" },
         { "Cross-Origin-Resource-Policy", "same-origin" }, { "Cache-Control", "no-cache" },
+        { "Allow", r->allow },
     };
     enum MHD_Result good = MHD_YES;
     for (size_t i = 0; i < sizeof headers / sizeof *headers && good == MHD_YES; i++)
@@ -42,9 +43,6 @@ enum MHD_Result answer_text(const request *r, unsigned status, const char *type,
     void *copy = (void *)(uintptr_t)text;           /* which the response copies */
     struct MHD_Response *response = MHD_create_response_from_buffer(n, copy,
                                                                     MHD_RESPMEM_MUST_COPY);
-    if (response && status == MHD_HTTP_METHOD_NOT_ALLOWED)
-        (void)MHD_add_response_header(response, "Allow", strstr(r->target, "/api/generate")
-                                      ? "POST" : "GET, HEAD");
     return answer_send(r, status, type, response);
 }
 

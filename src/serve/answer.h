@@ -26,6 +26,7 @@ typedef struct request {
     char  *target;                  /* as it was sent, query and all */
     bool   begun;
     bytes  body;
+    const char *allow;              /* the target's methods, where another was asked for */
 } request;
 
 /* Answers with a text; 0 or MHD_NO ends the connection. */

@@ -51,12 +51,13 @@ static const char *stranger(const server *s, const request *r)
 
 /* ---- one request -------------------------------------------------------- */
 
-static enum MHD_Result not_allowed(const request *r, const char *expected)
+static enum MHD_Result not_allowed(request *r, const char *methods)
 {
-    return answer_error(r, MHD_HTTP_METHOD_NOT_ALLOWED, "method: expected %s", expected);
+    r->allow = methods;
+    return answer_error(r, MHD_HTTP_METHOD_NOT_ALLOWED, "method: expected %s", methods);
 }
 
-static enum MHD_Result dispatch(server *s, const request *r, const char *method)
+static enum MHD_Result dispatch(server *s, request *r, const char *method)
 {
     char path[TARGET_MOST];
     const char *why = stranger(s, r);
@@ -67,7 +68,7 @@ static enum MHD_Result dispatch(server *s, const request *r, const char *method)
     if (strcmp(path, "api/generate") == 0)
         return strcmp(method, "POST") == 0 ? answer_generate(s, r) : not_allowed(r, "POST");
     if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
-        return not_allowed(r, "GET or HEAD");
+        return not_allowed(r, "GET, HEAD");
     if (strcmp(path, "api/run") == 0) return answer_run(s, r);
     if (strcmp(path, "api/metrics") == 0) return answer_metrics(s, r);
     return answer_file(s, r, path);
