@@ -10,6 +10,18 @@ export function viewerFile(file: string): string {
   return `source/${file.replaceAll('/', '--')}.html`;
 }
 
+/** What a line that goes on ends with. */
+const goesOn = (text: string): boolean => /[,(+\-*=?&|]$/.test(text) && !text.endsWith('*/');
+
+/** The statement of a line (from 1): a call may be written over several, with its label at the end of the last. */
+export function statementAt(lines: readonly string[], line: number): string {
+  const text = (n: number): string => cutLabels(lines[n - 1] ?? '').text.trim();
+  let first = line, last = line;
+  while (first > 1 && goesOn(text(first - 1))) first--;
+  while (last < lines.length && goesOn(text(last))) last++;
+  return Array.from({ length: last - first + 1 }, (_, k) => text(first + k)).join(' ');
+}
+
 export class Sources implements SiteData {
   /** Files that a link or an excerpt named: each gets a page in the source viewer. */
   readonly named = new Set<string>();
@@ -40,9 +52,9 @@ export class Sources implements SiteData {
     return this.map.link === null ? `${viewerFile(file)}#L${line}` : `${this.map.link}${file}#L${line}`;
   }
 
-  /** The text of a line, without the white space at its start and its labels. */
-  lineText(file: string, line: number): string {
-    return cutLabels(this.tree.line(file, line)).text.trim();
+  /** The statement that a line belongs to, on one line and without labels. */
+  statement(file: string, line: number): string {
+    return statementAt(this.tree.text(file).split('\n'), line);
   }
 
   equationHref(label: string): string | null {

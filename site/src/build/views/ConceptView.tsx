@@ -69,17 +69,17 @@ export function codeRows(concept: Concept, sources: ReturnType<typeof useBuild>[
     if (!entry) {
       // A derived equation shows the line it follows from, unless this concept shows that line anyway.
       const line = e.from === null || concept.equations.some((other) => other.label === e.from) ? undefined : sources.map.labels[e.from]?.lines[0];
-      if (line) rows.push({ equation: e.title, role: 'follows from', file: line.file, line: line.line, text: sources.lineText(line.file, line.line) });
+      if (line) rows.push({ equation: e.title, role: 'follows from', file: line.file, line: line.line, text: sources.statement(line.file, line.line) });
       continue;
     }
     for (const l of entry.lines) {
-      rows.push({ equation: e.title, role: 'computes', file: l.file, line: l.line, text: sources.lineText(l.file, l.line) });
+      rows.push({ equation: e.title, role: 'computes', file: l.file, line: l.line, text: sources.statement(l.file, l.line) });
       if (l.function !== null && !functions.has(l.function)) functions.set(l.function, e.title);
     }
   }
   for (const [name, equation] of functions) {
     const callers = sources.map.functions[name]?.calledBy ?? [];
-    for (const c of callers.filter((at) => !at.file.startsWith('tests/'))) rows.push({ equation, role: 'calls', file: c.file, line: c.line, text: sources.lineText(c.file, c.line) });
+    for (const c of callers.filter((at) => !at.file.startsWith('tests/'))) rows.push({ equation, role: 'calls', file: c.file, line: c.line, text: sources.statement(c.file, c.line) });
   }
   for (const e of concept.equations) {
     const entry = e.label === null ? undefined : sources.map.labels[e.label];
