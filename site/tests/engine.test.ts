@@ -7,6 +7,7 @@ import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { definitionNames } from '../src/engine/definitions';
 import { EngineError, loadEngine } from '../src/engine';
+import { Module } from '../src/engine/module';
 import type { AttentionInputs, Engine } from '../src/engine/types';
 import { flat, near, type Nested } from './near';
 
@@ -34,15 +35,35 @@ describe('the module', () => {
   it('knows its own hash', () => {
     expect(engine.sha256).toBe(createHash('sha256').update(bytes).digest('hex'));
   });
-  it('keeps its heap in order: sizes that split, join and reuse blocks', () => {
-    const before = engine.normals([7], 200);
-    for (const x of engine.uniforms([3], 400)) {
-      const n = 1 + Math.floor(x * 5000);
-      const a = Float64Array.from({ length: n }, (_, i) => i), b = new Float64Array(n), sum = new Float64Array(n);
-      engine.call('f64', 'residual_forward', sum, a, b, n);
-      near(sum, a, 0, `a sum of ${n}`);
+  it('has a heap whose blocks do not overlap, are aligned, and join when they are free', async () => {
+    const { instance } = await WebAssembly.instantiate(bytes, {});
+    const module = new Module(instance), random = engine.uniforms([3], 6000);
+    const first = module.alloc(1);
+    module.call('page_free', first);
+    const held: { at: number; n: number; mark: number }[] = [];
+    const release = (i: number) => {
+      const { at, n, mark } = held.splice(i, 1)[0]!;
+      expect(module.bytes().subarray(at, at + n).every((b) => b === mark), `block of ${n}`).toBe(true);
+      module.call('page_free', at);
+    };
+    for (let k = 0; k + 2 < random.length; k += 3) {
+      if (held.length > 40 || (held.length > 0 && random[k]! < 0.4)) release(Math.floor(random[k + 1]! * held.length));
+      else {
+        const n = Math.floor(random[k + 2]! ** 4 * 30000), at = module.alloc(n);
+        expect(at % 64).toBe(0);
+        expect(module.bytes().subarray(at, at + n).every((b) => b === 0)).toBe(true);     // page_alloc clears
+        module.bytes().fill(1 + (k % 255), at, at + n);
+        held.push({ at, n, mark: 1 + (k % 255) });
+      }
     }
-    near(engine.normals([7], 200), before, 0, 'normals again');
+    while (held.length > 0) release(held.length - 1);
+    const size = module.bytes().length;                 // a page of 64 KB may not have been begun
+    expect(size - first).toBeGreaterThan(2 ** 17);
+    const all = module.alloc(size - first - 2 ** 16);
+    expect(all).toBe(first);
+    expect(module.bytes().length).toBe(size);
+    module.call('page_free', all);
+    expect(() => module.alloc(2 ** 31)).toThrow(/expected at most/);
   });
 });
 
@@ -259,6 +280,14 @@ describe('the code lab', () => {
   it('refuses what vt_lab refuses', () => {
     expect(() => engine.lab({ seed: 0, heads: 3, temperature: 1, scalar: 'f64' })).toThrow(/expected 1 or 2/);
     expect(() => engine.lab({ seed: 0, heads: 1, temperature: 0, scalar: 'f64' })).toThrow(/temperature 0/);
+    // Numbers in messages, as C's %g writes them.
+    const written: [number, string][] = [
+      [1e-7, '1e-07'], [0.00012345678, '0.000123457'], [1e-5, '1e-05'], [-2.5, '-2.5'], [123456.7, '123457'],
+      [999999.9, '1e+06'], [1e20, '1e+20'], [-1e-300, '-1e-300'], [NaN, 'nan'], [-Infinity, '-inf'], [1200, '1200'],
+    ];
+    for (const [temperature, as] of written) {
+      expect(() => engine.lab({ seed: 0, heads: 1, temperature, scalar: 'f64' })).toThrow(`temperature ${as}: expected`);
+    }
     expect(() => engine.lab({ seed: 0.5, heads: 1, temperature: 1, scalar: 'f64' })).toThrow(/seed 0.5/);
   });
 });

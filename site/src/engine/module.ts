@@ -130,9 +130,7 @@ export class Module {
   /** A C string. */
   text(at: number): string {
     const bytes = this.bytes();
-    let end = at;
-    while (bytes[end] !== 0) end++;
-    return new TextDecoder().decode(bytes.slice(at, end));
+    return new TextDecoder().decode(bytes.slice(at, bytes.indexOf(0, at)));
   }
 }
 

@@ -85,9 +85,8 @@ export interface Model {
   readonly parameters: readonly { name: string; file: string; shape: readonly number[]; count: number; decay: boolean; start: string }[];
   /**
    * Runs the window (at most sizes.T ids) in double on the definitions: forward, and
-   * backward of the mean next-token loss (targets: -1 is ignored).  Returns every stage of
-   * every layer by the names of the contract: "embedded", "h.0.ln1", "h.0.q", "h.0.scores",
-   * "h.0.att", ..., "logits", "loss"; gradients "h.0.d_scores"-like names as listed in docs/formats.md.
+   * backward of the mean next-token loss (targets: -1 is ignored, one must count).  Returns
+   * every stage and every gradient, by the names and in the order of src/model/gpt_window.h.
    */
   run(ids: Int32Array, targets: Int32Array): Tensors;
   /** The mean loss of the window over the targets that count. */
