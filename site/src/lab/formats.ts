@@ -43,7 +43,7 @@ export function write(t: Table, format: Format): string {
       return `# ${oneLine(t.source)}\nimport numpy as np\n${t.name} = np.array([\n`
         + rowsOf(t, (x) => number(x, 'np.nan', 'np.inf', '-np.inf')).map((r) => `    [${r.join(', ')}],`).join('\n') + '\n], dtype=np.float64)\n';
     case 'c':
-      return `/* ${oneLine(t.source).replace(/\*\//g, '* /')} */\n#include <math.h>\nstatic const double ${t.name}[${t.rows}][${t.columns}] = {\n`
+      return `/* ${oneLine(t.source).replace(/\/(?=\*)|\*(?=\/)/g, '$& ')} */\n#include <math.h>\nstatic const double ${t.name}[${t.rows}][${t.columns}] = {\n`
         + rowsOf(t, cNumber).map((r) => `    {${r.join(', ')}},`).join('\n') + '\n};\n';
   }
 }
