@@ -12,7 +12,7 @@ import { columnOf, dot, rowOf, sum, type AttentionLayer, type LayerTensor } from
 
 const show = (x: number): string => fmt(x, 4);
 const operand = (x: number): string => (x < 0 ? `(${show(x)})` : show(x));
-const ROOT = '\u221ad_h';
+const ROOT = '\u221ad\u2095';
 
 interface Products {
   readonly name: string;

@@ -53,7 +53,7 @@ function toExampleTensor(layer: AttentionLayer, name: LayerTensor): ExampleTenso
 function headView(layer: AttentionLayer, id: string, of: 'Q' | 'K' | 'V' | 'O', title: string, label: string): ExampleTensor {
   const { T, C, H, HS } = layer;
   return {
-    id, tex: `${of}^{(h)}`, title, shape: [T, H, HS], letters: '(T, H, d_h)', data: layer.tensor(of), scale: 'signed',
+    id, tex: `${of}^{(h)}`, title, shape: [T, H, HS], letters: '(T, H, d\u2095)', data: layer.tensor(of), scale: 'signed',
     rows: Array.from({ length: H }, (_, h) => `head ${h}`), columns: counted(HS), rowAxis: 'head', columnAxis: 'channel of the head', label,
     ledger: (row, column) => {
       const t = Math.floor(row / H);

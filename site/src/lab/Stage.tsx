@@ -170,7 +170,7 @@ export function Stage(p: StageProps): JSX.Element {
         <h3><Tex tex={facts.tex} /> {facts.title}</h3>
         <span class="dims">({f.dims[0]}) = ({f.dims[1]})</span>
         <a class="lbl" href={p.hrefOf(label) ?? undefined}>{label}</a>
-        <p class="what">{FACTS[s.step].what} <a href={`#${FACTS[s.step].section}`}>The section.</a></p>
+        <p class="what">{FACTS[s.step].what} <a href={`#${FACTS[s.step].section}`}>Read its section.</a></p>
       </div>
       <div class="tool">
         {s.step === 'project' && <Segment quiet label="Which projection" value={s.projection} onChoose={(projection) => p.onState({ projection })}

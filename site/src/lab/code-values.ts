@@ -9,7 +9,7 @@ const LINES: Readonly<Record<string, (l: AttentionLayer, s: LabState) => CodeVal
   const square = (name: LayerTensor, code: string) => (l: AttentionLayer, s: LabState): CodeValue =>
     ({ name: `${code}[${s.j}]`, value: fmt(l.tensor(name)[(s.head * l.T + s.i) * l.T + s.j] as number) });
   const channel = (name: LayerTensor, code: string, by: 'i' | 'j') => (l: AttentionLayer, s: LabState): CodeValue =>
-    ({ name: `${code}[${s[by]}][${s.head}][${s.x % l.HS}]`, value: fmt(l.tensor(name)[s[by] * l.C + s.head * l.HS + (s.x % l.HS)] as number) });
+    ({ name: code, value: fmt(l.tensor(name)[s[by] * l.C + s.head * l.HS + (s.x % l.HS)] as number) });
   const whole = (name: LayerTensor, by: 'i' | 'j') => (l: AttentionLayer, s: LabState): CodeValue =>
     ({ name: `${name}[${s[by]},${s.x}]`, value: fmt(l.tensor(name)[s[by] * l.C + s.x] as number) });
   return {

@@ -196,6 +196,6 @@ export function figureOf(l: AttentionLayer, step: Step, projection: Projection, 
     domain: scale === 'weight' ? 1 : (sketch.domain ?? magnitude(l.tensor(tensor))),
     covers: whole ? 'of the tensor' : step === 'project' ? 'of Q, K and V, all heads' : step === 'values' ? 'of V, all heads' : step === 'scaled' || step === 'masked' ? 'of the raw scores, all heads' : 'of all heads',
     firstChannel: whole ? 0 : h * l.HS,
-    dims: form === 'HTT' ? ['T, T', `${l.T}, ${l.T}`] : whole ? ['T, d', `${l.T}, ${l.C}`] : ['T, d_h', `${l.T}, ${l.HS}`],
+    dims: form === 'HTT' ? ['T, T', `${l.T}, ${l.T}`] : whole ? ['T, d', `${l.T}, ${l.C}`] : ['T, d\u2095', `${l.T}, ${l.HS}`],
   };
 }
