@@ -6,6 +6,8 @@ import examplesText from '../examples/registry.ts?raw';
 
 interface Chunk {
   readonly file: string;
+  readonly name?: string;
+  readonly isDynamicEntry?: boolean;
   readonly css?: readonly string[];
   readonly imports?: readonly string[];
   readonly dynamicImports?: readonly string[];
@@ -32,8 +34,11 @@ export class Assets {
   }
 
   private key(path: string): string | null {
+    if (path === '') return null;
     for (const end of ['', '.ts', '.tsx', '/index.ts', '/index.tsx']) if (path + end in this.manifest) return path + end;
-    return null;
+    // A chunk that other chunks import from, too, goes by its name instead.
+    const name = path.slice(path.lastIndexOf('/') + 1);
+    return Object.keys(this.manifest).find((k) => k.startsWith('_') && this.manifest[k]?.isDynamicEntry === true && this.manifest[k]?.name === name) ?? null;
   }
 
   /** A module and all that it imports at once. */

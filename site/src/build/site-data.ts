@@ -1,4 +1,5 @@
 /* site-data.ts -- the build's answer to components/site-data.ts, from map, tree and content. */
+import { createHash } from 'node:crypto';
 import type { Content, Equation } from '../components/content';
 import { readMeasured, type Measured } from '../components/measured';
 import type { CodeExcerpt, SiteData, SourceMap } from '../components/site-data';
@@ -25,6 +26,8 @@ export function statementAt(lines: readonly string[], line: number): string {
 export class Sources implements SiteData {
   /** Files that a link or an excerpt named: each gets a page in the source viewer. */
   readonly named = new Set<string>();
+  /** Files that parts fetch when they are wanted: text by address. */
+  readonly extra = new Map<string, string>();
   private readonly equations = new Map<string, { href: string; equation: Equation }>();
 
   /** `figures` is the text of measured.json; null where there is none. */
@@ -44,6 +47,12 @@ export class Sources implements SiteData {
     const f = this.map.functions[name];
     if (!f) throw new Error(`no function "${name}" in the map`);
     return this.code(f.file, f.start, f.end);
+  }
+
+  more(name: string, ending: string, text: string): string {
+    const address = `assets/${name}-${createHash('sha256').update(text).digest('hex').slice(0, 8)}.${ending}`;
+    this.extra.set(address, text);
+    return address;
   }
 
   lineHref(file: string, line: number): string {

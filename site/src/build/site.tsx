@@ -146,6 +146,7 @@ export async function buildSite(paths: Paths, draft: boolean): Promise<Site> {
     render(viewerFile(file), `${file} \u00b7 Vitrine`, `Source of ${file}.`, build(new PreparedIslands(engine), 'page'), <SourceView file={file} lines={lines} />, false);
   }
   checkLinks(files, faults);
+  for (const [name, text] of sources.extra) files.set(name, text);
   return { content, sources, faults, assets, files, loads };
 }
 

@@ -69,6 +69,8 @@ export interface SiteData {
   code(file: string, start: number, end: number): CodeExcerpt;
   /** All lines of a function. */
   codeOfFunction(name: string): CodeExcerpt;
+  /** Puts a file of its own beside the pages, for a part that fetches it when it is wanted; returns its address. */
+  more(name: string, ending: string, text: string): string;
   /** Link to a line of a file, from any page. */
   lineHref(file: string, line: number): string;
   /** Where the site shows the equation with this label: "attention.html#eq-attn.softmax"; null where no page shows it. */

@@ -20,7 +20,7 @@ import { exampleLayer } from '../examples/attention';
 import { moved, toAttentionInputs } from '../examples/attention-inputs';
 import { dot, rowOf, sum, type AttentionLayer } from '../examples/attention-layer';
 import { formatAddress, parseAddress } from './address';
-import { labCode, panelsOf, unpack, type LabCode, type PanelName } from './code-steps';
+import { FILES, panelsOf, unpack, type LabCode, type PanelName, type Panels } from './code-panels';
 import { codeValues } from './code-values';
 import type { EditGridsProps } from './EditGrids';
 import { cellOf, chooseCell, chooseToken, parameterSize, PARAMETERS, setEdit, settle, START, type Bounds, type Edit, type LabState } from './lab-state';
@@ -104,14 +104,27 @@ function Invariants({ layer, dbk }: { layer: AttentionLayer; dbk: Float64Array }
   );
 }
 
+/** The kernel's panel, and the others once they are here. */
+function usePanels(code: LabCode): Panels {
+  const [panels, setPanels] = useState<Panels>({ kernel: code.kernel });
+  useEffect(() => {
+    fetch(code.more).then(async (answer) => {
+      if (!answer.ok) throw new Error(`${code.more}: the server answered ${answer.status}`);
+      setPanels({ kernel: code.kernel, ...((await answer.json()) as Panels) });
+    }).catch((error: unknown) => console.error(error));
+  }, [code]);
+  return panels;
+}
+
 function Code({ code, layer, state, onStep }: { code: LabCode; layer: AttentionLayer; state: LabState; onStep: (step: Step) => void }): JSX.Element {
+  const panels = usePanels(code);
   const names = panelsOf(state.step, layer.source === 'model');
   const [picked, setPicked] = useState<PanelName | null>(null);
   const name = picked && names.includes(picked) ? picked : (names[0] as PanelName);
-  const panel = code.panels[name];
+  const panel = panels[name] ?? code.kernel;
   const excerpt = useMemo(() => unpack(panel.excerpt), [panel]);
   const values = codeValues(panel.shows, layer, state);
-  const file = (n: PanelName): string => code.panels[n].excerpt.file.split('/').pop() ?? n;
+  const file = (n: PanelName): string => FILES[n].split('/').pop() ?? n;
   return (
     <CodePanel excerpt={excerpt} steps={panel.steps} current={state.step} now={panel.now[state.step] ?? []} values={values}
       onStep={(step) => onStep(step as Step)} hrefOf={(label) => code.hrefs[label] ?? null}
@@ -305,7 +318,8 @@ function Waiting({ model, problem, onBack, onWindow }: {
 }
 
 export const island = defineIsland<LabProps>({
-  prepare: (props, site) => ({ ...props, code: labCode(site) }),
+  /* The browser has no use for what finds the lines. */
+  prepare: async (props, site) => ({ ...props, code: (await import('./code-steps')).labCode(site) }),
   tex: () => allTex(),
   view: LabView,
 });

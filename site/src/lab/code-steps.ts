@@ -5,18 +5,9 @@
  * and sums directly above, as far as an empty line, a closing brace or another label;
  * in the wiring the whole call.
  */
-import type { CodeExcerpt, CodeLine, Piece, SiteData } from '../components/site-data';
+import type { CodeExcerpt, CodeLine, SiteData } from '../components/site-data';
+import { CUT, FILES, type LabCode, type PackedCode, type Panel, type PanelName, type Panels } from './code-panels';
 import { FACTS, STEPS, type Step } from './steps';
-
-/** Lines of source as they travel in the page: each piece is the letter of its kind ('p' plain) and its text. */
-export interface PackedCode {
-  readonly file: string;
-  readonly href: string;
-  /** Runs of lines that follow each other: the number of the first, and the lines. */
-  readonly runs: readonly (readonly [start: number, lines: readonly string[]])[];
-  readonly labels: Readonly<Record<number, readonly string[]>>;
-}
-const CUT = '\u00a6';
 
 export function pack(excerpt: CodeExcerpt): PackedCode {
   const runs: [number, string[]][] = [];
@@ -34,36 +25,6 @@ export function pack(excerpt: CodeExcerpt): PackedCode {
   }
   return { file: excerpt.file, href: excerpt.href, runs, labels };
 }
-
-export function unpack(packed: PackedCode): CodeExcerpt {
-  const lines: CodeLine[] = packed.runs.flatMap(([start, texts]) => texts.map((text, k) => ({
-    n: start + k, labels: packed.labels[start + k] ?? [],
-    pieces: text === '' ? [] : text.split(CUT).map((piece): Piece => [piece[0] === 'p' ? '' : (piece[0] as 'k'), piece.slice(1)]),
-  })));
-  return { file: packed.file, href: packed.href, start: lines[0]?.n ?? 1, end: lines[lines.length - 1]?.n ?? 1, lines };
-}
-
-export interface Panel {
-  readonly excerpt: PackedCode;
-  /** Step of a line: where a click leads. */
-  readonly steps: Readonly<Record<number, Step>>;
-  /** Lines of a step, ascending. */
-  readonly now: Readonly<Partial<Record<Step, readonly number[]>>>;
-  /** Lines that show a value: what is shown, by line. */
-  readonly shows: Readonly<Record<number, string>>;
-}
-export type PanelName = 'kernel' | 'wiring' | 'model' | 'linear';
-export interface LabCode {
-  readonly panels: Readonly<Record<PanelName, Panel>>;
-  /** Where each label's equation is: "#eq-attn.q" on this page, or another page. */
-  readonly hrefs: Readonly<Record<string, string>>;
-  readonly commit: string;
-  readonly modified: boolean;
-}
-
-const FILES: Readonly<Record<PanelName, string>> = {
-  kernel: 'src/kernels/attention.c', wiring: 'src/lab/attention_example.c', model: 'src/model/gpt.c', linear: 'src/kernels/linear.c',
-};
 
 /* Unlabelled lines of the kernel whose value is shown, by a text that only they have. */
 const NEEDLES: readonly (readonly [shows: string, text: string])[] = [
@@ -139,16 +100,7 @@ export function labCode(site: SiteData): LabCode {
     if (href) hrefs[label] = href.replace(/^attention\.html(?=#)/, '');
   }
   return {
-    panels: { kernel: panel(site, 'kernel'), wiring: panel(site, 'wiring'), model: panel(site, 'model'), linear: panel(site, 'linear') },
-    hrefs, commit: site.map.commit, modified: site.map.modified,
+    kernel: panel(site, 'kernel'), hrefs,
+    more: site.more('lab-code', 'json', JSON.stringify({ wiring: panel(site, 'wiring'), model: panel(site, 'model'), linear: panel(site, 'linear') } satisfies Panels)), commit: site.map.commit, modified: site.map.modified,
   };
-}
-
-const WIRING: ReadonlySet<Step> = new Set<Step>(['project', 'output', 'dOut', 'dO', 'dX']);
-
-/** The panels that show a step, the first by default. */
-export function panelsOf(step: Step, model: boolean): readonly PanelName[] {
-  if (!WIRING.has(step)) return ['kernel'];
-  const wiring = model ? 'model' : 'wiring';
-  return step === 'dOut' ? [wiring] : [wiring, 'linear'];
 }
