@@ -1,13 +1,33 @@
 /* vite.config.ts -- two bundles: the scripts of the browser, and (with --ssr) the tool that writes the pages. */
 import { resolve } from 'node:path';
-import { defineConfig } from 'vite';
+import { relative } from 'node:path/posix';
+import { defineConfig, type Plugin } from 'vite';
 
 const work = resolve(__dirname, '../build/site-work');
 /** Scripts that are no modules have fixed forms: the worker its fixed name, too. */
 const inputs = { main: 'src/client/main.ts', theme: 'src/client/theme.ts', sw: 'src/client/sw.ts' };
 
+/** chunks.json: for each chunk its modules, imports and style sheets, by which the build links what a page needs. */
+function chunkList(): Plugin {
+  return {
+    name: 'vitrine-chunks',
+    apply: 'build',
+    // After Vite has taken out the chunks that hold nothing but styles.
+    generateBundle: { order: 'post', handler(_options, bundle) {
+      const list = Object.values(bundle).flatMap((c) => (c.type !== 'chunk' ? [] : [{
+        file: c.fileName,
+        modules: c.moduleIds.filter((id) => id.startsWith(`${__dirname}/src/`)).map((id) => relative(__dirname, id)),
+        imports: c.imports.filter((file) => file in bundle),
+        css: [...(c.viteMetadata?.importedCss ?? [])],
+      }]));
+      this.emitFile({ type: 'asset', fileName: 'chunks.json', source: JSON.stringify(list, null, 1) });
+    } },
+  };
+}
+
 export default defineConfig(({ isSsrBuild }) => ({
   root: __dirname,
+  plugins: isSsrBuild ? [] : [chunkList()],
   base: './',
   publicDir: isSsrBuild ? false : 'public',
   cacheDir: resolve(work, 'vite'),
@@ -15,7 +35,7 @@ export default defineConfig(({ isSsrBuild }) => ({
   build: isSsrBuild
     ? { outDir: resolve(work, 'tool'), emptyOutDir: true, target: 'node18', minify: false }
     : {
-        outDir: resolve(work, 'client'), emptyOutDir: true, target: 'es2022', manifest: 'manifest.json', modulePreload: { polyfill: false }, assetsInlineLimit: 0,
+        outDir: resolve(work, 'client'), emptyOutDir: true, target: 'es2022', modulePreload: { polyfill: false }, assetsInlineLimit: 0,
         rollupOptions: {
           input: inputs,
           output: { entryFileNames: (chunk) => (chunk.name === 'sw' ? 'sw.js' : 'assets/[name]-[hash].js'), chunkFileNames: 'assets/[name]-[hash].js', assetFileNames: 'assets/[name]-[hash][extname]' },

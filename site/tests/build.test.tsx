@@ -1,7 +1,7 @@
 /* build.test.tsx -- mathematics, inline text, source lines, links, excerpts, the census's counting. */
 import { renderToString } from 'preact-render-to-string';
 import { expect, test } from 'vitest';
-import { registryPaths } from '../src/build/assets';
+import { Assets, registryPaths, type Chunk } from '../src/build/assets';
 import { relativeLinks } from '../src/build/book';
 import { conceptsIn, countConcept } from '../src/build/census';
 import { cutLabels, highlight } from '../src/build/code';
@@ -9,7 +9,7 @@ import { jsonText } from '../src/build/document';
 import { excerptsOf } from '../src/build/excerpts';
 import { Faults } from '../src/build/faults';
 import { checkLinks } from '../src/build/links';
-import { parseMathML, typeset } from '../src/build/mathml';
+import { parseMathML, simplify, typeset } from '../src/build/mathml';
 import { rangeOfNumbers } from '../src/build/numbering';
 import { linksOf, parseInline } from '../src/build/prose';
 import { drawTree } from '../src/components/Tex';
@@ -26,6 +26,11 @@ test('LaTeX becomes the MathML elements that it means', () => {
 test('signs of markup inside LaTeX stay text', () => {
   expect(renderToString(<>{drawTree(typeset('a < b', false))}</>)).toContain('&lt;');
   expect(typeset('\\text{a\\&b}', false)).toEqual(['math', 0, ['mtext', 0, 'a&b']]);
+});
+
+test('groups of one are taken off, groups of several stay', () => {
+  expect(simplify(['math', { class: 'c', display: 'block' }, ['mrow', 0, ['mrow', 0, ['mi', 0, 'a']]], ['mrow', 0, ['mi', 0, 'b'], ['mo', { fence: 'true', stretchy: 'false' }, '(']]]))
+    .toEqual(['math', { display: 'block' }, ['mi', 0, 'a'], ['mrow', 0, ['mi', 0, 'b'], ['mo', { stretchy: 'false' }, '(']]]);
 });
 
 test('an error of LaTeX is one line with the text', () => {
@@ -91,8 +96,8 @@ const map: SourceMap = {
 const concept = (implementation: string[]): Concept => ({ equations: [{ label: 'a.x' }], implementation } as unknown as Concept);
 
 test('an excerpt of a label stays inside its function; neighbours join', () => {
-  expect(excerptsOf(concept(['a.x']), map)).toEqual([{ file: 'a.c', start: 14, end: 22, now: [20] }]);
-  expect(excerptsOf(concept(['a.x', 'a.y']), map)).toEqual([{ file: 'a.c', start: 14, end: 25, now: [20] }]);
+  expect(excerptsOf(concept(['a.x']), map)).toEqual([{ file: 'a.c', start: 16, end: 21, now: [20] }]);
+  expect(excerptsOf(concept(['a.x', 'a.y']), map)).toEqual([{ file: 'a.c', start: 16, end: 25, now: [20] }]);
   expect(excerptsOf(concept(['f']), map)).toEqual([{ file: 'a.c', start: 10, end: 25, now: [20] }]);
 });
 
@@ -120,4 +125,18 @@ test('registries are read by name', () => {
 test('JSON in a page cannot end its element', () => {
   expect(jsonText({ a: '</script><img>' })).not.toContain('<');
   expect(JSON.parse(jsonText({ a: '</script>' }))).toEqual({ a: '</script>' });
+});
+
+test('a page is given the chunks of its islands and what they import, and no others', () => {
+  const chunk = (file: string, modules: string[], imports: string[] = [], css: string[] = []): Chunk => ({ file, modules, imports, css });
+  const assets = new Assets([
+    chunk('main.js', ['src/client/main.ts'], [], ['main.css']), chunk('theme.js', ['src/client/theme.ts']), chunk('engine.js', ['src/engine/index.ts']),
+    chunk('a.js', ['src/pages/a.tsx', 'src/components/HeatMap.tsx'], ['shared.js'], ['a.css']), chunk('shared.js', ['src/components/numbers.ts'], [], ['shared.css']),
+    chunk('b.js', ['src/pages/b.tsx'], [], ['b.css']), chunk('x.js', ['src/examples/x.ts']),
+  ], new Map([['a', 'src/pages/a'], ['b', 'src/pages/b'], ['lost', 'src/pages/lost']]), new Map([['x', 'src/examples/x']]));
+  expect(assets.scripts(['a'], ['x'])).toEqual(['main.js', 'a.js', 'shared.js', 'x.js', 'engine.js', 'theme.js']);
+  expect(assets.styles(['a'])).toEqual(['main.css', 'a.css', 'shared.css']);
+  expect(assets.scripts([], [])).toEqual(['main.js', 'theme.js']);
+  expect(() => assets.scripts(['lost'], [])).toThrow('no chunk has the module src/pages/lost');
+  expect(() => assets.scripts(['unknown'], [])).toThrow('"unknown" is in no registry line');
 });

@@ -1,87 +1,96 @@
-/* assets.ts -- files that Vite made for the browser, by the modules they came from. */
+/* assets.ts -- files that Vite made for the browser, by the modules that are in them. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import registryText from '../pages/islands.ts?raw';
 import examplesText from '../examples/registry.ts?raw';
 
-interface Chunk {
+/** One entry of chunks.json (vite.config.ts). */
+export interface Chunk {
   readonly file: string;
-  readonly name?: string;
-  readonly isDynamicEntry?: boolean;
-  readonly css?: readonly string[];
-  readonly imports?: readonly string[];
-  readonly dynamicImports?: readonly string[];
+  /** Its modules of ours, from the folder site/. */
+  readonly modules: readonly string[];
+  /** Files of chunks that it imports at once. */
+  readonly imports: readonly string[];
+  readonly css: readonly string[];
 }
-type Manifest = Readonly<Record<string, Chunk>>;
 
 /** NAME: () => import('PATH') of a registry, as paths from the folder site/. */
 export function registryPaths(text: string, folder: string): Map<string, string> {
   const found = new Map<string, string>();
-  for (const [, quoted, plain, path] of text.matchAll(/^ {2}(?:'([^']+)'|([a-z0-9]+)): \(\) => import\('([^']+)'\)/gm)) {
+  for (const [, quoted, plain, path] of text.matchAll(/^ {2}(?:'([^']+)'|([A-Za-z0-9]+)): \(\) => import\('([^']+)'\)/gm)) {
     found.set((quoted ?? plain) as string, join(folder, path as string));
   }
   return found;
 }
 
 export class Assets {
-  private readonly islandPaths = registryPaths(registryText, 'src/pages');
-  private readonly examplePaths = registryPaths(examplesText, 'src/examples');
+  private readonly byFile: ReadonlyMap<string, Chunk>;
+  private readonly byModule: ReadonlyMap<string, Chunk>;
 
-  constructor(private readonly manifest: Manifest) {}
+  constructor(
+    chunks: readonly Chunk[],
+    private readonly islandPaths = registryPaths(registryText, 'src/pages'),
+    private readonly examplePaths = registryPaths(examplesText, 'src/examples'),
+  ) {
+    this.byFile = new Map(chunks.map((c) => [c.file, c]));
+    this.byModule = new Map(chunks.flatMap((c) => c.modules.map((m) => [m, c] as const)));
+  }
 
   static read(file: string): Assets {
-    return new Assets(JSON.parse(readFileSync(file, 'utf8')) as Manifest);
+    return new Assets(JSON.parse(readFileSync(file, 'utf8')) as Chunk[]);
   }
 
-  private key(path: string): string | null {
-    if (path === '') return null;
-    for (const end of ['', '.ts', '.tsx', '/index.ts', '/index.tsx']) if (path + end in this.manifest) return path + end;
-    // A chunk that other chunks import from, too, goes by its name instead.
-    const name = path.slice(path.lastIndexOf('/') + 1);
-    return Object.keys(this.manifest).find((k) => k.startsWith('_') && this.manifest[k]?.isDynamicEntry === true && this.manifest[k]?.name === name) ?? null;
-  }
-
-  /** A module and all that it imports at once. */
-  private closure(key: string, seen = new Set<string>()): Set<string> {
-    if (seen.has(key)) return seen;
-    seen.add(key);
-    for (const next of this.manifest[key]?.imports ?? []) this.closure(next, seen);
-    return seen;
-  }
-
-  private keysOf(islands: Iterable<string>): Set<string> {
-    const keys = this.closure('src/client/main.ts');
-    for (const name of islands) {
-      const key = this.key(this.islandPaths.get(name) ?? '');
-      if (key !== null) this.closure(key, keys);
+  private chunkOf(path: string): Chunk {
+    for (const end of ['', '.ts', '.tsx', '/index.ts', '/index.tsx']) {
+      const chunk = this.byModule.get(path + end);
+      if (chunk) return chunk;
     }
-    return keys;
+    throw new Error(`chunks.json: no chunk has the module ${path}`);
+  }
+
+  /** The chunk of a registered name. */
+  private named(paths: ReadonlyMap<string, string>, name: string): Chunk {
+    const path = paths.get(name);
+    if (path === undefined) throw new Error(`"${name}" is in no registry line of the form  name: () => import('./path'),`);
+    return this.chunkOf(path);
+  }
+
+  /** Adds a chunk and all that it imports at once. */
+  private close(chunk: Chunk, into: Set<Chunk>): void {
+    if (into.has(chunk)) return;
+    into.add(chunk);
+    for (const file of chunk.imports) {
+      const next = this.byFile.get(file);
+      if (next) this.close(next, into);
+    }
+  }
+
+  /** Chunks that a page with these islands and examples loads at its start. */
+  private chunks(islands: Iterable<string>, examples: Iterable<string>): Set<Chunk> {
+    const found = new Set<Chunk>();
+    this.close(this.chunkOf('src/client/main.ts'), found);
+    const names = [...islands];
+    for (const name of names) this.close(this.named(this.islandPaths, name), found);
+    for (const name of examples) this.close(this.named(this.examplePaths, name), found);
+    if (names.length > 0) this.close(this.chunkOf('src/engine/index'), found);
+    return found;
   }
 
   get entry(): string {
-    return this.manifest['src/client/main.ts']?.file ?? '';
+    return this.chunkOf('src/client/main.ts').file;
   }
 
   get theme(): string {
-    return this.manifest['src/client/theme.ts']?.file ?? '';
+    return this.chunkOf('src/client/theme.ts').file;
   }
 
   /** Style sheets of a page with these islands, each once. */
   styles(islands: Iterable<string>): string[] {
-    return [...new Set([...this.keysOf(islands)].flatMap((k) => this.manifest[k]?.css ?? []))];
+    return [...new Set([...this.chunks(islands, [])].flatMap((c) => c.css))];
   }
 
-  /** Script files that a page with these islands and examples loads at its start, the engine's included. */
+  /** Script files that a page loads at its start. */
   scripts(islands: Iterable<string>, examples: Iterable<string>): string[] {
-    const names = [...islands];
-    const keys = this.keysOf(names);
-    for (const name of examples) {
-      const key = this.key(this.examplePaths.get(name) ?? '');
-      if (key !== null) this.closure(key, keys);
-    }
-    const engine = this.key('src/engine/index');
-    if (engine !== null && names.length > 0) this.closure(engine, keys);
-    const files = [...keys].map((k) => this.manifest[k]?.file ?? '').filter((f) => f !== '');
-    return [...new Set([...files, this.theme])];
+    return [...new Set([...this.chunks(islands, examples)].map((c) => c.file)), this.theme];
   }
 }

@@ -14,8 +14,8 @@ export interface Excerpt {
   readonly now: readonly number[];
 }
 
-const before = 6;
-const after = 2;
+const before = 4;
+const after = 1;
 
 export function excerptsOf(concept: Concept, map: SourceMap): Excerpt[] {
   const wanted: Excerpt[] = [];

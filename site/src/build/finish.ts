@@ -37,7 +37,7 @@ export function finish(paths: Paths): number {
   rmSync(fresh, { recursive: true, force: true });
   mkdirSync(fresh, { recursive: true });
   cpSync(join(paths.work, 'client'), fresh, { recursive: true });
-  rmSync(join(fresh, 'manifest.json'));
+  rmSync(join(fresh, 'chunks.json'));
   cpSync(paths.out, fresh, { recursive: true });
   const wasm = join(paths.root, 'build/wasm/vitrine.wasm');
   if (existsSync(wasm)) copyFileSync(wasm, join(fresh, 'vitrine.wasm'));

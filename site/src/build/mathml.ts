@@ -44,6 +44,23 @@ export function parseMathML(markup: string): MathTree {
   return root[2] as MathTree;
 }
 
+/** Groups of one element that say nothing: their element stands for itself (MathML Core draws both alike). */
+const plainGroup = (node: MathTree): node is readonly [string, 0, MathTree] => Array.isArray(node) && node[0] === 'mrow' && node[1] === 0 && node.length === 3 && typeof node[2] !== 'string';
+
+/** Takes off what browsers draw the same without: attributes of no effect, groups of one. */
+export function simplify(node: MathTree): MathTree {
+  if (typeof node === 'string') return node;
+  const [tag, attributes, ...children] = node;
+  const kept: Record<string, string> = {};
+  for (const [name, value] of Object.entries(attributes === 0 ? {} : attributes)) {
+    if (name === 'fence' || name === 'separator') continue; // only for readers of semantics, by the text of the standard
+    if (tag === 'math' && (name === 'class' || name === 'style')) continue; // our style sheet says it
+    kept[name] = value;
+  }
+  const inner = children.map(simplify).map((child) => (plainGroup(child) ? child[2] : child));
+  return [tag, Object.keys(kept).length > 0 ? kept : 0, ...inner];
+}
+
 const done = new Map<string, MathTree>();
 
 /** Typesets LaTeX; throws with Temml's message, in one line, where it is wrong. */
@@ -58,7 +75,7 @@ export function typeset(tex: string, display: boolean): MathTree {
     const message = error instanceof Error ? error.message.replace(/\s+/g, ' ').trim() : String(error);
     throw new Error(`LaTeX "${tex}": ${message}`);
   }
-  const tree = parseMathML(markup);
+  const tree = simplify(parseMathML(markup));
   done.set(key, tree);
   return tree;
 }

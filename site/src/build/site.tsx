@@ -114,7 +114,7 @@ export async function buildSite(paths: Paths, draft: boolean): Promise<Site> {
   checkReferences(content, { map, islands: new Set(Object.keys(registry)), examples: new Set(Object.keys(examples)) }, faults);
   const figures = join(paths.work, 'measured.json');
   const sources = new Sources(map, tree, content, existsSync(figures) ? readFileSync(figures, 'utf8') : null);
-  const assets = Assets.read(join(paths.work, 'client/manifest.json'));
+  const assets = Assets.read(join(paths.work, 'client/chunks.json'));
   const { engine, hash } = await openEngine(join(paths.root, 'build/wasm/vitrine.wasm'), faults);
   const runs = await runExamples(content, engine, faults);
   makeShapes(content, runs, faults);

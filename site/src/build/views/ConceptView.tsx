@@ -9,6 +9,7 @@ import { excerptsOf } from '../excerpts';
 import { typeset } from '../mathml';
 import { rangeOfNumbers } from '../numbering';
 import { Inline, Prose } from '../prose';
+import type { Sources } from '../site-data';
 import { CodeBox } from './Code';
 import { EquationRow, LineLink } from './EquationRow';
 
@@ -53,67 +54,66 @@ function Implementation({ concept }: { concept: Concept }): JSX.Element {
 }
 
 interface CodeRow {
-  readonly equation: string;
-  readonly role: 'computes' | 'follows from' | 'calls' | 'tests';
+  readonly role: 'computes' | 'calls' | 'tests' | 'follows from';
   readonly file: string;
   readonly line: number;
   readonly text: string;
 }
+interface CodeGroup {
+  readonly equation: string;
+  readonly rows: readonly CodeRow[];
+}
 
-/** Which lines compute, call and test the concept's equations: made from the map. */
-export function codeRows(concept: Concept, sources: ReturnType<typeof useBuild>['sources']): CodeRow[] {
-  const rows: CodeRow[] = [];
-  const functions = new Map<string, string>();
-  for (const e of concept.equations) {
+/** Which lines compute, call and test each equation of a concept: made from the map. A function's callers stand with its first equation. */
+export function codeGroups(concept: Concept, sources: Sources): CodeGroup[] {
+  const told = new Set<string>();
+  return concept.equations.flatMap((e): CodeGroup[] => {
     const entry = e.label === null ? undefined : sources.map.labels[e.label];
     if (!entry) {
       // A derived equation shows the line it follows from, unless this concept shows that line anyway.
       const line = e.from === null || concept.equations.some((other) => other.label === e.from) ? undefined : sources.map.labels[e.from]?.lines[0];
-      if (line) rows.push({ equation: e.title, role: 'follows from', file: line.file, line: line.line, text: sources.statement(line.file, line.line) });
-      continue;
+      return line ? [{ equation: e.title, rows: [{ role: 'follows from', file: line.file, line: line.line, text: sources.statement(line.file, line.line) }] }] : [];
     }
-    for (const l of entry.lines) {
-      rows.push({ equation: e.title, role: 'computes', file: l.file, line: l.line, text: sources.statement(l.file, l.line) });
-      if (l.function !== null && !functions.has(l.function)) functions.set(l.function, e.title);
+    const rows: CodeRow[] = entry.lines.map((l) => ({ role: 'computes', file: l.file, line: l.line, text: sources.statement(l.file, l.line) }));
+    for (const { function: name } of entry.lines) {
+      if (name === null || told.has(name)) continue;
+      told.add(name);
+      for (const c of sources.map.functions[name]?.calledBy ?? []) {
+        if (!c.file.startsWith('tests/')) rows.push({ role: 'calls', file: c.file, line: c.line, text: sources.statement(c.file, c.line) });
+      }
     }
-  }
-  for (const [name, equation] of functions) {
-    const callers = sources.map.functions[name]?.calledBy ?? [];
-    for (const c of callers.filter((at) => !at.file.startsWith('tests/'))) rows.push({ equation, role: 'calls', file: c.file, line: c.line, text: sources.statement(c.file, c.line) });
-  }
-  for (const e of concept.equations) {
-    const entry = e.label === null ? undefined : sources.map.labels[e.label];
-    for (const t of entry?.tests ?? []) rows.push({ equation: e.title, role: 'tests', file: t.file, line: t.line, text: t.name });
-  }
-  return rows;
+    for (const t of entry.tests) rows.push({ role: 'tests', file: t.file, line: t.line, text: t.name });
+    return [{ equation: e.title, rows }];
+  });
 }
 
 function CodeAndMathematics({ concept }: { concept: Concept }): JSX.Element {
-  const rows = codeRows(concept, useBuild().sources);
   return (
     <div class="tbl" tabIndex={0} role="region" aria-label={`${concept.title}: code and mathematics`}>
-      <table class="data">
+      <table class="data grouped">
         <thead><tr><th scope="col">Equation</th><th scope="col">Role</th><th scope="col">Where</th><th scope="col">The line</th></tr></thead>
-        <tbody>
-          {rows.map((r) => (
-            <tr>
-              <td class="eqt"><Inline text={r.equation} /></td>
-              <td><span class={`role ${r.role === 'follows from' ? 'follows' : r.role}`}>{r.role}</span></td>
-              <td><LineLink file={r.file} line={r.line} /></td>
-              <td><pre>{r.text}</pre></td>
-            </tr>
-          ))}
-        </tbody>
+        {codeGroups(concept, useBuild().sources).map((g) => (
+          <tbody>
+            {g.rows.map((r, i) => (
+              <tr>
+                {i === 0 ? <th scope="rowgroup" rowSpan={g.rows.length}><Inline text={g.equation} /></th> : null}
+                <td class={r.role.split(' ')[0]}>{r.role}</td>
+                <td><LineLink file={r.file} line={r.line} /></td>
+                <td><pre>{r.text}</pre></td>
+              </tr>
+            ))}
+          </tbody>
+        ))}
       </table>
     </div>
   );
 }
 
-/** Items with commas between them, the first ten; the rest are counted. */
+/** Items with commas between them, the first six; the rest are counted. */
 function Several({ items }: { items: readonly JSX.Element[] }): JSX.Element {
   if (items.length === 0) return <>nobody but itself</>;
-  const rest = items.length - 10;
-  return <>{items.slice(0, 10).map((item, i) => <>{i > 0 ? ', ' : ''}{item}</>)}{rest > 0 ? ` and ${rest} more` : ''}</>;
+  const rest = items.length - 6;
+  return <>{items.slice(0, 6).map((item, i) => <>{i > 0 ? ', ' : ''}{item}</>)}{rest > 0 ? ` and ${rest} more` : ''}</>;
 }
 
 function Where({ concept }: { concept: Concept }): JSX.Element {

@@ -6,11 +6,11 @@ import { useBuild } from '../context';
 import { typeset } from '../mathml';
 import { Inline } from '../prose';
 
-/** "attention.c:38", linked to the line. */
+/** "attention.c:38", linked to the line. Names of files are unique in the tree. */
 export function LineLink({ file, line, end }: { file: string; line: number; end?: number }): JSX.Element {
   const { sources } = useBuild();
   const name = file.split('/').pop() ?? file;
-  return <a class="src" href={sources.lineHref(file, line)} title={`${file}, line ${line}`}>{name}:{line}{end === undefined || end === line ? '' : `\u2013${end}`}</a>;
+  return <a class="src" href={sources.lineHref(file, line)}>{name}:{line}{end === undefined || end === line ? '' : `\u2013${end}`}</a>;
 }
 
 export function EquationRow({ equation }: { equation: Equation }): JSX.Element {
