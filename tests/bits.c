@@ -6,11 +6,14 @@
  * kernels do not depend on the number of threads.
  *
  *     definitions f64 HASH            fast ISA THREADS HASH
+ *
+ * With arguments it is tools/bits' program: see bits.h.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/io.h"
+#include "bits.h"
 #include "model_case.h"
 #include "support.h"
 
@@ -25,8 +28,10 @@ static void print(const char *what, int threads, const double *logits, size_t nl
     else printf("definitions %s %s\n", what, hash);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    if (argc > 1 && strcmp(argv[1], "dump") == 0) return bits_dump(argc, argv);
+    if (argc > 1 && strcmp(argv[1], "compare") == 0) return bits_compare(argc, argv);
     static const char *const isas[] = { "portable", "avx2", "avx512" };
     static const int threads[] = { 1, 2, 3, 7 };
     const gpt_config z = { .L = 2, .C = 32, .NH = 2, .FF = 128, .T = 32, .V = 757 };

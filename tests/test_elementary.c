@@ -44,7 +44,7 @@ static void measure(tally *t, double got, const mpfr_t want, double x, int bits,
     const double error = fabs(mpfr_get_d(off, MPFR_RNDU));
     mpfr_clear(off);
     t->count++;
-    if (!(error <= t->worst)) t->worst = error, t->at = x;      /* NaN is kept, too */
+    if (!isnan(t->worst) && !(error <= t->worst)) t->worst = error, t->at = x;     /* NaN stays */
 }
 
 static void compare(tally *t, tally *in_float, const function *f, double x)

@@ -41,7 +41,7 @@ endif()
 target_sources(test_junit PRIVATE src/cli/junit.c)          # of the command, not the library
 target_link_libraries(test_austen PRIVATE ZLIB::ZLIB)       # it makes archives
 
-add_executable(bits tests/bits.c)           # for cli_bits.sh
+add_executable(bits tests/bits.c tests/bits_dump.c tests/bits_compare.c)     # for cli_bits.sh and tools/bits
 target_link_libraries(bits PRIVATE test_support)
 set_target_properties(bits PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 

@@ -108,9 +108,14 @@ void team_run(team *t, size_t n, team_task *task, void *context)
 
 /* ---- arithmetic -------------------------------------------------------- */
 
-/* What the compiler calls for complex products and quotients.  The schoolbook rule,
- * without C's repair of NaN and Inf, as gcc's -fcx-limited-range for the library:
- * a complex step is far from both. */
+/* What the compiler calls for complex products and quotients, without C's repair of
+ * NaN and Inf: a complex step is far from both.  Products by the schoolbook rule,
+ * quotients by Smith's (Algorithm 116, Communications of the ACM 5, 1962), as gcc
+ * inlines them for the library (-fcx-fortran-rules): the same bits.
+ *
+ *     |c| >= |d|:  r = d / c,  (a + b r) / (c + d r) + i (b - a r) / (c + d r)
+ *     |c| <  |d|:  r = c / d,  (a r + b) / (c r + d) + i (b r - a) / (c r + d)
+ */
 double _Complex __muldc3(double a, double b, double c, double d);
 double _Complex __divdc3(double a, double b, double c, double d);
 
@@ -121,8 +126,12 @@ double _Complex __muldc3(double a, double b, double c, double d)
 
 double _Complex __divdc3(double a, double b, double c, double d)
 {
-    const double square = c * c + d * d;
-    return CMPLX((a * c + b * d) / square, (b * c - a * d) / square);
+    if (fabs(c) < fabs(d)) {
+        const double r = c / d, below = c * r + d;
+        return CMPLX((a * r + b) / below, (b * r - a) / below);
+    }
+    const double r = d / c, below = d * r + c;
+    return CMPLX((a + b * r) / below, (b - a * r) / below);
 }
 
 /* The C library's exp and log have tables of their own; where it calls them (for
