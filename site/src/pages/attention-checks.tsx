@@ -3,6 +3,7 @@
 import type { JSX } from 'preact';
 import { defineIsland } from '../components/island';
 import { fmt, sci } from '../components/numbers';
+import { Scroll } from '../components/Scroll';
 import { Tex } from '../components/Tex';
 import type { Engine } from '../engine/types';
 import { differentiable, largest, need, runAttention, type AttentionRun } from './attention-run';
@@ -14,6 +15,7 @@ const CENTRAL = 1e-5, COMPLEX = 1e-30;
 export interface CheckRow {
   readonly name: string;
   readonly tex: string;
+  readonly what: string;
   /** How many entries were compared, and how many there are. */
   readonly compared: number;
   readonly of: number;
@@ -24,14 +26,14 @@ export interface CheckRow {
 
 /** Distances of every entry's derivative by hand from the two others: the largest of each tensor. */
 export function checkAll(engine: Engine, run: AttentionRun): readonly CheckRow[] {
-  return differentiable.map(({ name, tex }) => {
+  return differentiable.map(({ name, tex, what }) => {
     const gradient = need(run.tensors, `d${name}`).data;
     const gaps = Array.from(gradient, (_, i) => {
       const both = Float64Array.of(CENTRAL, COMPLEX), d = engine.attentionDerivative(run.inputs, name, i, both);
       return { central: d.hand - (d.central[0] as number), complex: d.hand - (d.complex[1] as number) };
     });
     return {
-      name, tex, compared: gaps.length, of: run.inputs[name].length, largest: largest(gradient),
+      name, tex, what, compared: gaps.length, of: run.inputs[name].length, largest: largest(gradient),
       central: largest(gaps.map((g) => g.central)), complex: largest(gaps.map((g) => g.complex)),
     };
   });
@@ -46,7 +48,7 @@ function View({ loaded }: { loaded: readonly CheckRow[] }): JSX.Element {
         a step of {sci(CENTRAL, 0)}, and by the <a href="verification.html#complex-step">complex step</a> with one of {sci(COMPLEX, 0)}. The
         difference cannot come closer than it does: it subtracts. The complex step agrees to the last digits.
       </p>
-      <div class="tbl">
+      <Scroll label="Largest gap of each gradient from two other ways to find it">
         <table class="data">
           <caption class="vh">Largest gap of each gradient from two other ways to find it</caption>
           <thead><tr>
@@ -56,7 +58,7 @@ function View({ loaded }: { loaded: readonly CheckRow[] }): JSX.Element {
           <tbody>
             {loaded.map((r) => (
               <tr key={r.name}>
-                <th scope="row"><Tex tex={r.tex} /></th><td class="num">{r.compared} of {r.of}</td><td class="num">{fmt(r.largest)}</td><td class="num">{sci(r.central)}</td><td class="num">{sci(r.complex)}</td>
+                <th scope="row"><Tex tex={r.tex} /> {r.what}</th><td class="num">{r.compared} of {r.of}</td><td class="num">{fmt(r.largest)}</td><td class="num">{sci(r.central)}</td><td class="num">{sci(r.complex)}</td>
               </tr>
             ))}
             <tr class="sum">
@@ -65,7 +67,7 @@ function View({ loaded }: { loaded: readonly CheckRow[] }): JSX.Element {
             </tr>
           </tbody>
         </table>
-      </div>
+      </Scroll>
     </div>
   );
 }

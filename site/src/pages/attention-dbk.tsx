@@ -3,6 +3,7 @@
 import type { JSX } from 'preact';
 import { defineIsland } from '../components/island';
 import { fmt, full, sci } from '../components/numbers';
+import { Scroll } from '../components/Scroll';
 import { Tex } from '../components/Tex';
 import { moved } from '../examples/attention-inputs';
 import { largest, need, runAttention, type AttentionRun } from './attention-run';
@@ -29,7 +30,7 @@ function View({ loaded }: { loaded: Loaded }): JSX.Element {
         row, and softmax ignores what a whole row shares. The gradient must be zero. What is left is rounding: sums of numbers
         that cancel, not quite to the last digit.
       </p>
-      <div class="tbl">
+      <Scroll label="The gradient of the key bias">
         <table class="data narrow">
           <caption class="vh">The gradient of the key bias</caption>
           <tbody>
@@ -38,9 +39,9 @@ function View({ loaded }: { loaded: Loaded }): JSX.Element {
             <tr><th scope="row">largest <Tex tex="|\mathrm{d}b_q|" />, to compare</th><td class="num">{fmt(largest(need(loaded.tensors, 'dbq').data))}</td></tr>
           </tbody>
         </table>
-      </div>
+      </Scroll>
       <p class="block-words">Try it the other way: move the first entry of the bias by one, and run the layer again.</p>
-      <div class="tbl">
+      <Scroll label="What a moved key bias changes">
         <table class="data narrow">
           <caption class="vh">What a moved key bias changes</caption>
           <tbody>
@@ -49,7 +50,7 @@ function View({ loaded }: { loaded: Loaded }): JSX.Element {
             <tr><th scope="row">largest change of an output</th><td class="num">{sci(loaded.out)}</td></tr>
           </tbody>
         </table>
-      </div>
+      </Scroll>
     </div>
   );
 }

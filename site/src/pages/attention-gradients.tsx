@@ -3,6 +3,7 @@
 import type { JSX } from 'preact';
 import { defineIsland } from '../components/island';
 import { fmt } from '../components/numbers';
+import { Scroll } from '../components/Scroll';
 import { Tex } from '../components/Tex';
 import type { Tensor } from '../engine/types';
 import { differentiable, need, runAttention, type AttentionRun } from './attention-run';
@@ -38,7 +39,7 @@ function Numbers({ t }: { t: Tensor }): JSX.Element {
 
 function View({ props, loaded }: { props: Props; loaded: AttentionRun }): JSX.Element {
   return (
-    <div class="tbl" data-source="example">
+    <div data-source="example"><Scroll label="Gradients of the parameters and of the input">
       <table class="data stack">
         <caption class="vh">Gradients of the parameters and of the input</caption>
         <thead><tr><th scope="col">Gradient</th><th scope="col">Goes to</th><th scope="col">Shape</th><th scope="col">Its numbers</th><th scope="col">Computed by</th></tr></thead>
@@ -47,7 +48,7 @@ function View({ props, loaded }: { props: Props; loaded: AttentionRun }): JSX.El
             const t = need(loaded.tensors, `d${name}`), link = props.links?.[label];
             return (
               <tr key={name}>
-                <th scope="row"><Tex tex={`\\mathrm{d}${tex}`} /></th>
+                <th scope="row"><Tex tex={`\\mathrm{d}${tex}`} /><span class="vh">d{name}</span></th>
                 <td>{name === 'Xn' ? 'LayerNorm, and on to the blocks before' : `the ${what}, at the next step of training`}</td>
                 <td class="nw">({t.shape.join(', ')})</td>
                 <td><Numbers t={t} /></td>
@@ -60,7 +61,7 @@ function View({ props, loaded }: { props: Props; loaded: AttentionRun }): JSX.El
           })}
         </tbody>
       </table>
-    </div>
+    </Scroll></div>
   );
 }
 

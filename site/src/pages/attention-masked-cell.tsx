@@ -5,6 +5,7 @@ import type { JSX } from 'preact';
 import { defineIsland } from '../components/island';
 import { full } from '../components/numbers';
 import { Segment } from '../components/Segment';
+import { Scroll } from '../components/Scroll';
 import { Tex } from '../components/Tex';
 import { attentionTokens } from '../examples/attention-inputs';
 import { need, runAttention, type AttentionRun } from './attention-run';
@@ -37,7 +38,7 @@ function View({ loaded }: { loaded: AttentionRun }): JSX.Element {
         <Segment label="Reads" value={cell.reads} choices={positions.slice(0, T - 1).map((k) => ({ value: k, text: word(k) }))} onChoose={(reads) => choose({ ...cell, reads })} />
         <Segment label="Is masked" value={cell.isRead} choices={positions.slice(1).map((k) => ({ value: k, text: word(k), disabled: k <= cell.reads }))} onChoose={(isRead) => choose({ ...cell, isRead })} />
       </div>
-      <div class="tbl" aria-live="polite">
+      <Scroll label={`Head ${cell.head}, ${word(cell.reads)} reads ${word(cell.isRead)}: masked`} live>
         <table class="data stack">
           <caption class="vh">{`Head ${cell.head}, ${word(cell.reads)} reads ${word(cell.isRead)}: masked`}</caption>
           <thead><tr><th scope="col">Value</th><th scope="col">Number</th><th scope="col">What it says</th></tr></thead>
@@ -51,7 +52,7 @@ function View({ loaded }: { loaded: AttentionRun }): JSX.Element {
             ))}
           </tbody>
         </table>
-      </div>
+      </Scroll>
     </div>
   );
 }

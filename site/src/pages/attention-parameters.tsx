@@ -9,6 +9,7 @@ import type { JSX } from 'preact';
 import { Case } from '../components/Case';
 import { defineIsland } from '../components/island';
 import { Segment } from '../components/Segment';
+import { Scroll } from '../components/Scroll';
 import { Tex } from '../components/Tex';
 import type { Engine, Model, Sizes } from '../engine/types';
 import { toAttentionInputs } from '../examples/attention-inputs';
@@ -79,21 +80,21 @@ function exampleSizes(): Sizes {
 function Table({ rows }: { rows: readonly ParameterRow[] }): JSX.Element {
   const sum = rows.reduce((n, r) => n + r.count, 0);
   return (
-    <div class="tbl">
+    <Scroll label="The parameters of attention in one block">
       <table class="data">
         <caption class="vh">The parameters of attention in one block</caption>
-        <thead><tr><th scope="col">Parameter</th><th scope="col">What</th><th scope="col">Shape</th><th scope="col">Size</th><th scope="col" class="num">Count</th><th scope="col">First value</th><th scope="col">Decay</th><th scope="col">In the code</th></tr></thead>
+        <thead><tr><th scope="col">Parameter</th><th scope="col">Shape</th><th scope="col">Size</th><th scope="col" class="num">Count</th><th scope="col">First value</th><th scope="col">Decay</th><th scope="col">In the code</th></tr></thead>
         <tbody>
           {rows.map((r) => (
             <tr key={r.tex}>
-              <th scope="row"><Tex tex={r.tex} /></th><td>{r.what}</td><td class="nw">{r.letters}</td><td class="nw num">({r.shape.join(', ')})</td>
+              <th scope="row"><Tex tex={r.tex} /> {r.what}</th><td class="nw">{r.letters}</td><td class="nw num">({r.shape.join(', ')})</td>
               <td class="num">{r.count}</td><td>{r.start}</td><td>{r.decay ? 'yes' : 'none'}</td><td><code>{r.code}</code></td>
             </tr>
           ))}
-          <tr class="sum"><th scope="row">all</th><td colSpan={3} /><td class="num">{sum}</td><td colSpan={3} /></tr>
+          <tr class="sum"><th scope="row">all</th><td colSpan={2} /><td class="num">{sum}</td><td colSpan={3} /></tr>
         </tbody>
       </table>
-    </div>
+    </Scroll>
   );
 }
 

@@ -3,6 +3,7 @@
 import type { JSX } from 'preact';
 import { defineIsland } from '../components/island';
 import { sci } from '../components/numbers';
+import { Scroll } from '../components/Scroll';
 import { Tex } from '../components/Tex';
 import { largest, need, runAttention, type AttentionRun } from './attention-run';
 import '../style/blocks.css';
@@ -39,7 +40,7 @@ function View({ loaded }: { loaded: AttentionRun }): JSX.Element {
   return (
     <div data-source="example">
       <p class="block-words">Forwards the table is read from top to bottom, backwards from bottom to top. Beside each tensor stands the size of its largest entry.</p>
-      <div class="tbl">
+      <Scroll label="Forward functions and their backward passes">
         <table class="data">
           <caption class="vh">Forward functions and their backward passes</caption>
           <thead><tr><th scope="col">Forward ↓</th><th scope="col">makes</th><th scope="col">Backward ↑</th><th scope="col">is given</th><th scope="col">returns</th></tr></thead>
@@ -52,7 +53,7 @@ function View({ loaded }: { loaded: AttentionRun }): JSX.Element {
             ))}
           </tbody>
         </table>
-      </div>
+      </Scroll>
     </div>
   );
 }

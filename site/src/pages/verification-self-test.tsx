@@ -7,6 +7,7 @@
 import type { JSX } from 'preact';
 import { defineIsland } from '../components/island';
 import type { SelfTest, SelfTestRow } from '../components/measured';
+import { Scroll } from '../components/Scroll';
 import '../style/blocks.css';
 
 interface Props {
@@ -72,7 +73,7 @@ function View({ props }: { props: Props }): JSX.Element {
         Measured by <code>vitrine check --self-test</code> at commit <code>{props.commit?.slice(0, 12)}</code>{props.modified ? ', with changes not committed' : ''}, seed {s.seed}.
         <em> Kind right</em> counts the faults whose cause the check also named correctly.
       </p>
-      <div class="tbl">
+      <Scroll label="Planted faults by operator">
         <table class="data">
           <caption class="vh">Planted faults by operator</caption>
           <thead><tr><th scope="col">Operator</th><th scope="col" class="num">Planted</th><th scope="col" class="num">Found</th><th scope="col" class="num">Kind right</th><th scope="col" class="num">Mutation score</th></tr></thead>
@@ -81,7 +82,7 @@ function View({ props }: { props: Props }): JSX.Element {
             <tr class="sum"><th scope="row">all</th><Score g={s.all} /></tr>
           </tbody>
         </table>
-      </div>
+      </Scroll>
       <dl class="kv ui">
         <dt>Correct kernels put through the same check</dt><dd class="num">{s.correct}</dd>
         <dt>Of these called wrong</dt><dd class="num">{s.falseAlarms}</dd>
@@ -89,7 +90,7 @@ function View({ props }: { props: Props }): JSX.Element {
       </dl>
       <details class="block-more">
         <summary>Every planted fault</summary>
-        <div class="tbl">
+        <Scroll label="Every planted fault">
           <table class="data">
             <caption class="vh">Every planted fault</caption>
             <thead><tr><th scope="col">Operator</th><th scope="col">Fault</th><th scope="col">Precision</th><th scope="col">Found</th></tr></thead>
@@ -97,7 +98,7 @@ function View({ props }: { props: Props }): JSX.Element {
               {s.faults.map((f, k) => <tr key={k}><td><code>{f.op}</code></td><td>{f.what}</td><td>{f.precisions}</td><td>{f.found ? 'found' : 'missed'}</td></tr>)}
             </tbody>
           </table>
-        </div>
+        </Scroll>
       </details>
     </div>
   );

@@ -7,6 +7,7 @@ import { sci } from '../components/numbers';
 import type { Derivative } from '../engine/types';
 import { toAttentionInputs } from '../examples/attention-inputs';
 import '../style/lab.css';
+import { Scroll } from '../components/Scroll';
 import '../style/blocks.css';
 
 /** The last ones are below the smallest normal double: there the step itself has few digits. */
@@ -20,7 +21,7 @@ function View({ loaded }: { loaded: Derivative }): JSX.Element {
         The derivative of one entry of the query weights, at ever smaller steps. The central difference runs out of digits, then the step no longer
         changes the entry at all and the difference is zero. The complex step stays, until the step is so small that a double cannot hold it with all its digits.
       </p>
-      <div class="tbl">
+      <Scroll label="One derivative by central difference and by complex step, over the step">
         <table class="data three">
           <caption class="vh">One derivative by central difference and by complex step, over the step</caption>
           <thead><tr><th scope="col">Step</th><th scope="col">Central difference</th><th scope="col">Complex step</th></tr></thead>
@@ -31,7 +32,7 @@ function View({ loaded }: { loaded: Derivative }): JSX.Element {
             <tr class="sum"><th scope="row">by hand</th><td colSpan={2}><Digits value={loaded.hand} /></td></tr>
           </tbody>
         </table>
-      </div>
+      </Scroll>
     </div>
   );
 }
