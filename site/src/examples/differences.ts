@@ -79,14 +79,14 @@ function run(engine: Engine, given: Example['inputs']): readonly ExampleTensor[]
     total: { head: 'relative', cells: [sci(value(gapName, k, c))] },
     sentence: `gap = ${sci(value(gapName, k, c))}`,
   });
-  const shared = { shape: [n, C], letters: '(steps, C)', scale: 'signed' as const, rows, columns, rowAxis: 'step', columnAxis: 'entry' };
+  const shared = { shape: [n, C], letters: '(steps, d)', scale: 'signed' as const, rows, columns, rowAxis: 'step', columnAxis: 'entry' };
   return [
     {
       id: 'h', tex: 'h', title: 'steps', shape: [n, 1], letters: '(steps)', data: steps, scale: 'signed', rows, columns: ['h'], rowAxis: 'step', columnAxis: '', label: null,
       ledger: (k) => ({ columns: ['given'], rows: [], total: one('h', step(k)), sentence: `h = ${sci(step(k), 0)}` }),
     },
     {
-      id: 'hand', tex: '\\mathrm{d}W_q', title: 'derivative by hand', shape: [1, C], letters: '(1, C)', data: hand, scale: 'signed', rows: ['by hand'], columns, rowAxis: '', columnAxis: 'entry', label: 'attn.dwq',
+      id: 'hand', tex: '\\mathrm{d}W_q', title: 'derivative by hand', shape: [1, C], letters: '(1, d)', data: hand, scale: 'signed', rows: ['by hand'], columns, rowAxis: '', columnAxis: 'entry', label: 'attn.dwq',
       ledger: (_, c) => ({ columns: ['in full'], rows: [], total: one('by hand', hand[c] ?? NaN), sentence: `dWq[${row},${c}] = ${full(hand[c] ?? NaN)}` }),
     },
     { ...shared, id: 'plus', tex: 'f(x + h)', title: 'loss after a step up', data: table.plus, label: 'attn.loss', ledger: loss('plus', '+') },

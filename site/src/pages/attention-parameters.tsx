@@ -59,8 +59,8 @@ export function attentionRows(parameters: readonly Listed[]): readonly Parameter
   const whole = (p: Listed, tex: string, letters: string, what: string): ParameterRow =>
     ({ tex, what, letters, shape: p.shape, count: p.count, start: startWords(p.start), decay: p.decay, code: p.name });
   return [
-    ...thirds(find('qkvw'), 'W', '(C, C)', 'weights'), ...thirds(find('qkvb'), 'b', '(C)', 'bias'),
-    whole(find('attprojw'), 'W_o', '(C, C)', 'weights of the output'), whole(find('attprojb'), 'b_o', '(C)', 'bias of the output'),
+    ...thirds(find('qkvw'), 'W', '(d, d)', 'weights'), ...thirds(find('qkvb'), 'b', '(d)', 'bias'),
+    whole(find('attprojw'), 'W_o', '(d, d)', 'weights of the output'), whole(find('attprojb'), 'b_o', '(d)', 'bias of the output'),
   ];
 }
 
