@@ -103,7 +103,7 @@ async function ofModel(engine: Engine): Promise<Shown> {
   const { model, manifest } = await loadVerified('data/lab/', engine);
   const rows = attentionRows(model.parameters);
   model.close();
-  return { source: 'model', rows, note: `sizes of the trained model, step ${manifest.step}` };
+  return { source: 'model', rows, note: `sizes of the trained model, sha256 ${(manifest.files['model.safetensors']?.sha256 ?? '').slice(0, 12)}` };
 }
 
 function View({ loaded, engine }: { loaded: readonly ParameterRow[]; engine: Engine }): JSX.Element {
@@ -133,7 +133,7 @@ function View({ loaded, engine }: { loaded: readonly ParameterRow[]; engine: Eng
       </p>
       <p class="block-words">
         <em>Decay</em> means that each step of training also pulls the weight a little towards zero; biases are left out of it. The sizes do not
-        depend on the number of positions: the same weights serve every position of a text of any length.
+        depend on the number of positions: the same weights serve every position.
       </p>
     </Case>
   );

@@ -2,7 +2,7 @@
  * each beside its backward pass, which runs in the opposite order. */
 import type { JSX } from 'preact';
 import { defineIsland } from '../components/island';
-import { sci } from '../components/numbers';
+import { fmt } from '../components/numbers';
 import { Scroll } from '../components/Scroll';
 import { Tex } from '../components/Tex';
 import { largest, need, runAttention, type AttentionRun } from './attention-run';
@@ -30,7 +30,7 @@ function Tensors({ list, run }: { list: readonly [string, string][]; run: Attent
     <ul class="plain">
       {list.map(([name, tex]) => {
         const data = name === 'dOut' ? run.inputs.dOut : need(run.tensors, name).data;
-        return <li key={name}><Tex tex={tex} /> <span class="num nw">{sci(largest(data))}</span></li>;
+        return <li key={name}><Tex tex={tex} /> <span class="num nw">{fmt(largest(data))}</span></li>;
       })}
     </ul>
   );
