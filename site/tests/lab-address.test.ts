@@ -2,7 +2,7 @@
  * what is not understood is left out, with a note. */
 import { describe, expect, it } from 'vitest';
 import { formatAddress, parseAddress } from '../src/lab/address';
-import { EDITABLE, PARAMETERS, settle, START, type Bounds, type LabState } from '../src/lab/lab-state';
+import { EDITABLE, outside, PARAMETERS, settle, START, type Bounds, type LabState } from '../src/lab/lab-state';
 import { PROJECTIONS, STEPS } from '../src/lab/steps';
 
 const bounds: Bounds = { L: 2, H: 2, T: 6, C: 4 };
@@ -67,5 +67,7 @@ describe('the address', () => {
   it('settles what lies outside the sizes', () => {
     const far = settle({ ...START, layer: 9, head: 9, i: 99, j: 99, x: 99, row: 99, column: 99 }, bounds);
     expect(far).toMatchObject({ layer: 1, head: 1, i: 5, j: 5, x: 3, row: 3, column: 3 });
+    expect(outside({ ...START, head: 2, x: 4 }, bounds)).toEqual(['head 2', 'channel 4']);
+    expect(outside(far, bounds)).toEqual([]);
   });
 });

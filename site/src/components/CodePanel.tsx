@@ -61,19 +61,21 @@ function useScrollTo(current: string, file: string): { readonly current: HTMLDiv
   const box = useRef<HTMLDivElement>(null);
   const drawn = useRef(false);
   useLayoutEffect(() => {
-    const root = box.current;
-    if (!root) return;
-    const now = root.querySelectorAll<HTMLElement>('li.now');
-    const first = now[0];
-    const last = now[now.length - 1];
-    if (first && last && root.scrollHeight > root.clientHeight) {
-      const middle = (first.offsetTop + last.offsetTop + last.offsetHeight) / 2;
-      const wanted = middle - root.clientHeight / 2;
-      const top = Array.from(root.querySelectorAll<HTMLElement>('li')).find((l) => l.offsetTop >= wanted) ?? first;
-      const still = !drawn.current || matchMedia('(prefers-reduced-motion: reduce)').matches;
-      root.scrollTo({ top: top.offsetTop, behavior: still ? 'auto' : 'smooth' });
-    }
-    drawn.current = true;
+    /* In the frame's own time: asking for places here would lay the page out twice. */
+    const frame = requestAnimationFrame(() => {
+      const root = box.current;
+      const now = root?.querySelectorAll<HTMLElement>('li.now') ?? [];
+      const first = now[0];
+      const last = now[now.length - 1];
+      if (root && first && last && root.scrollHeight > root.clientHeight) {
+        const wanted = (first.offsetTop + last.offsetTop + last.offsetHeight - root.clientHeight) / 2;
+        const top = Array.from(root.querySelectorAll<HTMLElement>('li')).find((l) => l.offsetTop >= wanted) ?? first;
+        const still = !drawn.current || matchMedia('(prefers-reduced-motion: reduce)').matches;
+        root.scrollTo({ top: top.offsetTop, behavior: still ? 'auto' : 'smooth' });
+      }
+      drawn.current = true;
+    });
+    return () => cancelAnimationFrame(frame);
   }, [current, file]);
   return box;
 }

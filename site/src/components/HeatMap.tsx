@@ -81,6 +81,13 @@ function cellText(x: number, p: RowProps, masked: boolean): string {
   return masked ? '' : short(x, p.scale === 'weight');
 }
 
+/** The name of a cell: what it says, and the number where that is less. */
+function cellName(x: number, text: string, column: number, mark: Mark, p: RowProps): string {
+  const words = mark === 'masked' ? 'masked, ' : mark === 'will' ? 'behind the mask, ' : '';
+  const number = !p.dense || text === '' ? fmt(x, p.dense ? 4 : p.digits) : p.scale === 'weight' ? `${text} per cent, ${fmt(x, 4)}` : `${text}, ${fmt(x, 4)}`;
+  return `${p.rowLabel}, ${p.columnLabels[column] ?? column}: ${words}${number}`;
+}
+
 class Row extends Component<RowProps> {
   override shouldComponentUpdate(next: RowProps): boolean {
     const p = this.props;
@@ -105,10 +112,9 @@ class Row extends Component<RowProps> {
         continue;
       }
       const on = column === p.chosen;
-      const name = `${p.rowLabel}, ${p.columnLabels[column] ?? column}: ${masked ? 'masked, ' : mark === 'will' ? 'behind the mask, ' : ''}${fmt(x, 4)}`;
       cells.push(
         <div key={column} class={kind} style={ground || undefined} role="gridcell" tabIndex={on ? 0 : p.live ? -1 : undefined} aria-selected={on || undefined}
-          data-t={p.tensor} data-i={p.index(p.row, column)} aria-label={p.live ? name : undefined}>{shown}</div>,
+          data-t={p.tensor} data-i={p.index(p.row, column)} aria-label={p.live ? cellName(x, text, column, mark, p) : undefined}>{shown}</div>,
       );
     }
     return p.index === null ? <>{cells}</> : <div role="row" style="display:contents">{cells}</div>;

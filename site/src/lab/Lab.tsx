@@ -23,7 +23,7 @@ import { formatAddress, parseAddress } from './address';
 import { FILES, panelsOf, unpack, type LabCode, type PanelName, type Panels } from './code-panels';
 import { codeValues } from './code-values';
 import type { EditGridsProps } from './EditGrids';
-import { cellOf, chooseCell, chooseToken, parameterSize, PARAMETERS, setEdit, settle, START, type Bounds, type Edit, type LabState } from './lab-state';
+import { cellOf, chooseCell, chooseToken, outside, parameterSize, PARAMETERS, setEdit, settle, START, type Bounds, type Edit, type LabState } from './lab-state';
 import { modelLayer } from './model-layer';
 import { Prove, type Nudge } from './Prove';
 import { Stage } from './Stage';
@@ -233,6 +233,7 @@ function LabView({ props, engine }: { props: LabProps; engine: Engine }): JSX.El
   const setState = useCallback((f: (s: LabState) => LabState) => setRaw((r) => f(bounds ? settle(r, bounds) : r)), [bounds]);
   const onState = useCallback((change: Partial<LabState>) => setState((t) => ({ ...t, ...change })), [setState]);
   useAddress(s, (next, problems) => { setRaw(next); setNotes(problems); });
+  const far = bounds ? outside(raw, bounds) : [];
 
   const inputs = useMemo(() => edited(s.edits), [s.edits]);
   const layer = useMemo(() => {
@@ -250,7 +251,7 @@ function LabView({ props, engine }: { props: LabProps; engine: Engine }): JSX.El
     return verified.model.derivative(ready.ids, ready.targets, parameter, entry, steps);
   }, [verified, ready]);
 
-  const note = s.src === 'example' ? (isEdited ? 'with edited numbers' : 'hand-picked inputs, learned by nobody')
+  const note = s.src === 'example' ? (isEdited ? 'recomputed from your numbers' : 'hand-picked inputs, learned by nobody')
     : ready ? `layer ${s.layer}, ${ready.own ? 'your text' : 'the exported window'}, ${ready.run.T} tokens` : 'not loaded yet';
   const sourceWords = s.src === 'example' ? `Illustrative example, ${note}`
     : `Actual model output, checkpoint sha256 ${verified?.manifest.files['model.safetensors']?.sha256.slice(0, 16) ?? ''}, ${note}`;
@@ -272,10 +273,11 @@ function LabView({ props, engine }: { props: LabProps; engine: Engine }): JSX.El
       onEdit={(e) => setState((t) => setEdit(t, e, original[e.name][e.row * (e.name.startsWith('b') ? 0 : original.C) + e.column] as number))} />) : null), [s.src, inputs, isEdited, onState, setState]);
 
   return (
-    <Case source={s.src} note={note} edited={isEdited} label="The lab">
+    <Case source={s.src} note={note} edited={isEdited} label="The attention lab">
       <h2 class="vh">The lab</h2>
       <Bar state={s} layer={layer} onState={onState} onLink={copyLink} linkWords="Copy link" />
       {notes.length > 0 && <p class="note" role="status">Not understood in the address, and left out: {notes.join(', ')}.</p>}
+      {far.length > 0 && <p class="note" role="status">Outside the sizes, so the nearest is shown: {far.join(', ')}.</p>}
       {said && <p class="note quiet" role="status">{said}</p>}
       {s.src === 'model' && <Waiting model={model} problem={chosen && 'problem' in chosen ? chosen.problem : null} onBack={() => onState({ src: 'example', text: null })} onWindow={() => onState({ text: null })} />}
       {layer && ready && parts && s.src === 'model' && <parts.ModelBar state={s} chosen={ready} layer={layer} seed={verified?.manifest.text ?? ''} onState={onState} />}
@@ -308,7 +310,7 @@ function Waiting({ model, problem, onBack, onWindow }: {
   if (model.status === 'error') {
     return (
       <p class="note" role="alert">
-        {model.mismatch ? 'Mismatch: no number of this model is shown. ' : 'The model could not be loaded, so nothing of it is shown. '}{model.message}{' '}
+        {model.mismatch ? 'Mismatch. ' : 'The model could not be loaded, so nothing of it is shown. '}{model.message}{' '}
         <button type="button" class="btn" onClick={onBack}>Back to the illustrative example</button>
       </p>
     );

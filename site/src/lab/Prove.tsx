@@ -91,7 +91,7 @@ function ParameterGrid({ p }: { p: ProveProps }): JSX.Element {
               const on = r === p.row && c === p.column;
               return <div key={c} class="cell" role="gridcell" tabIndex={on ? 0 : live ? -1 : undefined} aria-selected={on || undefined}
                 data-t={`d${p.parameter}`} data-i={isVector(p.parameter) ? c : `${r},${c}`} style={paint('signed', x / domain)}
-                aria-label={live ? `${p.parameter}[${isVector(p.parameter) ? c : `${r},${c}`}]: ${fmt(x, 4)}` : undefined}>{many ? '' : fmt(x)}</div>;
+                aria-label={live ? `${p.parameter}[${isVector(p.parameter) ? c : `${r},${c}`}]: ${fmt(x)}` : undefined}>{many ? '' : fmt(x)}</div>;
             })}
           </div>
         ))}

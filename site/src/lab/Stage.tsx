@@ -164,8 +164,10 @@ export function Stage(p: StageProps): JSX.Element {
     rowAxis: f.rowAxis === 'reads' ? `${READS} (queries)` : `${IS_READ} (keys)`, columnAxis: square ? `${IS_READ} (keys)` : 'channel',
     masked: (r, c) => f.mark?.(r, c) === 'masked', chosen: cell,
   });
+  const told = `${FACTS[s.step].name}, ${layer.tokens[row] ?? row}, ${fixed.columns[column] ?? column}: ${f.mark?.(row, column) === 'masked' ? 'masked, ' : ''}${fmt(value, 4)}`;
   return (
     <div class="stage">
+      <p class="vh" role="status">{told}</p>
       <div class="shead">
         <h3><Tex tex={facts.tex} /> {facts.title}</h3>
         <span class="dims">({f.dims[0]}) = ({f.dims[1]})</span>

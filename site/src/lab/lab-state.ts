@@ -74,6 +74,15 @@ export function settle(s: LabState, b: Bounds): LabState {
   };
 }
 
+/** What of a state lies outside the bounds: settle() moves it to the nearest. */
+export function outside(s: LabState, b: Bounds): string[] {
+  const parameter = s.src === 'model' && s.parameter === 'Xn' ? 'Wq' : s.parameter;
+  const [rows, columns] = parameterSize(parameter, b);
+  const checks: readonly (readonly [string, number, number])[] = [
+    ['layer', s.layer, b.L], ['head', s.head, b.H], ['token', s.i, b.T], ['key', s.j, b.T], ['channel', s.x, b.C], ['param row', s.row, rows], ['param column', s.column, columns]];
+  return checks.filter(([, x, n]) => x >= n).map(([name, x]) => `${name} ${x}`);
+}
+
 type Axes = Pick<StepFigure, 'rowAxis' | 'columnAxis' | 'firstChannel' | 'columns'>;
 
 /** The chosen cell of a figure. */
