@@ -33,7 +33,9 @@ export default defineConfig(({ isSsrBuild }) => ({
   cacheDir: resolve(work, 'vite'),
   esbuild: { jsx: 'automatic', jsxImportSource: 'preact' },
   build: isSsrBuild
-    ? { outDir: resolve(work, 'tool'), emptyOutDir: true, target: 'node18', minify: false }
+    ? { outDir: resolve(work, 'tool'), emptyOutDir: true, target: 'node18', minify: false,
+        // .mjs: the folder has no package.json to say that these are modules.
+        rollupOptions: { output: { entryFileNames: '[name].mjs', chunkFileNames: '[name]-[hash].mjs' } } }
     : {
         outDir: resolve(work, 'client'), emptyOutDir: true, target: 'es2022', modulePreload: { polyfill: false }, assetsInlineLimit: 0,
         rollupOptions: {

@@ -5,7 +5,7 @@ import { Assets, registryPaths, type Chunk } from '../src/build/assets';
 import { relativeLinks } from '../src/build/book';
 import { conceptsIn, countConcept } from '../src/build/census';
 import { cutLabels, highlight } from '../src/build/code';
-import { jsonText } from '../src/build/document';
+import { jsonText, lighterProps } from '../src/build/document';
 import { excerptsOf } from '../src/build/excerpts';
 import { Faults } from '../src/build/faults';
 import { checkLinks } from '../src/build/links';
@@ -120,6 +120,11 @@ test('the census sees a part that is empty or absent', () => {
 test('registries are read by name', () => {
   const text = "export const islands = {\n  example: () => import('../components/ExampleView'),\n  'attention-lab': () => import('../lab/island'),\n};\n";
   expect([...registryPaths(text, 'src/pages')]).toEqual([['example', 'src/components/ExampleView'], ['attention-lab', 'src/lab/island']]);
+});
+
+test('properties in single quotes are the same properties', () => {
+  const html = renderToString(<div data-props={JSON.stringify({ a: "it's", b: '<&">' })} />);
+  expect(lighterProps(html)).toBe(`<div data-props='{"a":"it&#39;s","b":"&lt;&amp;\\">"}'></div>`);
 });
 
 test('JSON in a page cannot end its element', () => {

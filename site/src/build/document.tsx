@@ -33,8 +33,13 @@ export function jsonText(value: unknown): string {
   return JSON.stringify(value).replaceAll('<', '\\u003c');
 }
 
+/** Properties of islands in single quotes: JSON is full of double ones, which cost six signs each otherwise. */
+export function lighterProps(html: string): string {
+  return html.replace(/ data-props="([^"]*)"/g, (_, json: string) => ` data-props='${json.replaceAll("'", '&#39;').replaceAll('&quot;', '"')}'`);
+}
+
 export function renderDocument(d: DocumentParts): string {
-  const body = renderToString(d.body); // first: it fills the dictionary
+  const body = lighterProps(renderToString(d.body)); // first: it fills the dictionary
   const css = d.assets.styles(d.islands).map((f) => `<link rel="stylesheet" href="${d.base}${f}">`);
   const math = Object.keys(d.dictionary).length > 0 ? [`<script type="application/json" id="tex">${jsonText(d.dictionary)}</script>`] : [];
   return [

@@ -10,7 +10,7 @@ const unescape = (text: string): string => text.replaceAll('&quot;', '"').replac
 
 /** Anchors and links of a page that the build has written (attributes in double quotes). */
 export function scan(html: string): PageLinks {
-  const text = html.replace(/<script type="application\/json"[\s\S]*?<\/script>/g, '').replace(/ data-props="[^"]*"/g, '');
+  const text = html.replace(/<script type="application\/json"[\s\S]*?<\/script>/g, '').replace(/ data-props='[^']*'/g, '');
   const ids = new Set([...text.matchAll(/\sid="([^"]*)"/g)].map((m) => unescape(m[1] as string)));
   const hrefs = [...text.matchAll(/<a\s[^>]*?href="([^"]*)"/g)].map((m) => unescape(m[1] as string));
   return { ids, hrefs };

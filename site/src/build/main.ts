@@ -1,10 +1,10 @@
 /* main.ts -- the tool that writes the site and says what is in it.  tools/site bundles it and runs it in Node:
  *
- *   main.js site [--draft]    pages into build/site-work/pages
- *   main.js finish            build/site: pages, scripts, module, offline worker
- *   main.js census            per concept: parts, equations, live cells; exit 1 on a blank
- *   main.js budgets           compressed sizes of every page; exit 1 over the budget
- *   main.js book              the book as PDF, by Chromium
+ *   main.mjs site [--draft]    pages into build/site-work/pages
+ *   main.mjs finish            build/site: pages, scripts, module, offline worker
+ *   main.mjs census            per concept: parts, equations, live cells; exit 1 on a blank
+ *   main.mjs budgets           compressed sizes of every page; exit 1 over the budget
+ *   main.mjs book              the book as PDF, by Chromium
  */
 import { existsSync, rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -55,7 +55,7 @@ async function run(words: readonly string[]): Promise<number> {
     case 'budgets': return budgets(paths);
     case 'book': return printBook(paths);
     default:
-      console.error('main.js: expected site, finish, census, budgets or book');
+      console.error('main.mjs: expected site, finish, census, budgets or book');
       return 2;
   }
 }
