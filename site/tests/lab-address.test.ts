@@ -69,5 +69,10 @@ describe('the address', () => {
     expect(far).toMatchObject({ layer: 1, head: 1, i: 5, j: 5, x: 3, row: 3, column: 3 });
     expect(outside({ ...START, head: 2, x: 4 }, bounds)).toEqual(['head 2', 'channel 4']);
     expect(outside(far, bounds)).toEqual([]);
+    const edit = { name: 'Wq', row: 9, column: 0, value: 1 } as const;
+    expect(outside({ ...START, edits: [edit] }, bounds)).toEqual(['edit of Wq']);
+    expect(settle({ ...START, edits: [edit] }, bounds).edits).toEqual([]);
+    const inside = [{ ...edit, row: 3 }];
+    expect(settle({ ...START, edits: inside }, bounds).edits).toBe(inside);
   });
 });

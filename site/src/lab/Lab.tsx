@@ -104,13 +104,12 @@ function Invariants({ layer, dbk }: { layer: AttentionLayer; dbk: Float64Array }
   );
 }
 
-/** The kernel's panel, and the others once they are here. */
 function usePanels(code: LabCode): Panels {
-  const [panels, setPanels] = useState<Panels>({ kernel: code.kernel });
+  const [panels, setPanels] = useState<Panels>({});
   useEffect(() => {
-    fetch(code.more).then(async (answer) => {
-      if (!answer.ok) throw new Error(`${code.more}: the server answered ${answer.status}`);
-      setPanels({ kernel: code.kernel, ...((await answer.json()) as Panels) });
+    fetch(code.panels).then(async (answer) => {
+      if (!answer.ok) throw new Error(`${code.panels}: the server answered ${answer.status}`);
+      setPanels((await answer.json()) as Panels);
     }).catch((error: unknown) => console.error(error));
   }, [code]);
   return panels;
@@ -121,12 +120,14 @@ function Code({ code, layer, state, onStep }: { code: LabCode; layer: AttentionL
   const names = panelsOf(state.step, layer.source === 'model');
   const [picked, setPicked] = useState<PanelName | null>(null);
   const name = picked && names.includes(picked) ? picked : (names[0] as PanelName);
-  const panel = panels[name] ?? code.kernel;
-  const excerpt = useMemo(() => unpack(panel.excerpt), [panel]);
-  const values = codeValues(panel.shows, layer, state);
+  const panel = panels[name];
+  const excerpt = useMemo(() => panel && unpack(panel.excerpt), [panel]);
   const file = (n: PanelName): string => FILES[n].split('/').pop() ?? n;
+  if (!panel || !excerpt) {
+    return <><div class="chead"><strong><a href={code.files[name]}>{FILES[name]}</a></strong></div><div class="code waits" /></>;
+  }
   return (
-    <CodePanel excerpt={excerpt} steps={panel.steps} current={state.step} now={panel.now[state.step] ?? []} values={values}
+    <CodePanel excerpt={excerpt} steps={panel.steps} current={state.step} now={panel.now[state.step] ?? []} values={codeValues(panel.shows, layer, state)}
       onStep={(step) => onStep(step as Step)} hrefOf={(label) => code.hrefs[label] ?? null}
       hint={names.length > 1
         ? <Segment quiet label="File" value={name} choices={names.map((n) => ({ value: n, text: file(n) }))} onChoose={setPicked} />

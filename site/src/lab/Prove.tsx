@@ -157,26 +157,26 @@ function Curve({ hand, curve, h, now }: { hand: number; curve: Derivative | null
 
 const STEPS_OF_CURVE = Float64Array.from(CURVE, (k) => 10 ** -k);
 
-/** The curve at once, or, where a run is dear, in pieces between frames. */
+/** The curve, after the rest; where a run is dear, a few points at a time between frames. */
 function useCurve(derive: ProveProps['derive'], slow: boolean): Derivative | null {
-  const atOnce = useMemo(() => (slow ? null : derive(STEPS_OF_CURVE)), [derive, slow]);
   const [late, setLate] = useState<{ of: ProveProps['derive']; curve: Derivative } | null>(null);
   useEffect(() => {
-    if (!slow) return undefined;
     const central: number[] = [];
     const complex: number[] = [];
+    const piece = slow ? 3 : CURVE.length;
     let timer = 0;
-    const piece = (): void => {
-      const d = derive(STEPS_OF_CURVE.subarray(central.length, central.length + 3));
+    const next = (): void => {
+      const d = derive(STEPS_OF_CURVE.subarray(central.length, central.length + piece));
       central.push(...d.central);
       complex.push(...d.complex);
       setLate({ of: derive, curve: { hand: d.hand, central: Float64Array.from(central), complex: Float64Array.from(complex) } });
-      if (central.length < CURVE.length) timer = window.setTimeout(piece, 0);
+      if (central.length < CURVE.length) timer = window.setTimeout(next, 0);
     };
-    timer = window.setTimeout(piece, 150);
+    if (slow) timer = window.setTimeout(next, 150);
+    else next();
     return () => window.clearTimeout(timer);
   }, [derive, slow]);
-  return slow ? (late && late.of === derive ? late.curve : null) : atOnce;
+  return late && late.of === derive ? late.curve : null;
 }
 
 export function Prove(p: ProveProps): JSX.Element {

@@ -33,10 +33,10 @@ export interface Panel {
 export type PanelName = 'kernel' | 'wiring' | 'model' | 'linear';
 export type Panels = Readonly<Partial<Record<PanelName, Panel>>>;
 export interface LabCode {
-  /** The kernel's; the others come from `more` when they are wanted. */
-  readonly kernel: Panel;
-  /** Address of the other panels, as JSON. */
-  readonly more: string;
+  /** Address of the panels, as JSON: the page's concepts show these lines already, so its HTML does without. */
+  readonly panels: string;
+  /** Links to the files. */
+  readonly files: Readonly<Record<PanelName, string>>;
   /** Where each label's equation is: "#eq-attn.q" on this page, or another page. */
   readonly hrefs: Readonly<Record<string, string>>;
   readonly commit: string;

@@ -6,7 +6,7 @@
  * in the wiring the whole call.
  */
 import type { CodeExcerpt, CodeLine, SiteData } from '../components/site-data';
-import { CUT, FILES, type LabCode, type PackedCode, type Panel, type PanelName, type Panels } from './code-panels';
+import { CUT, FILES, type LabCode, type PackedCode, type Panel, type PanelName } from './code-panels';
 import { FACTS, STEPS, type Step } from './steps';
 
 export function pack(excerpt: CodeExcerpt): PackedCode {
@@ -87,6 +87,8 @@ function panel(site: SiteData, name: PanelName): Panel {
   return { excerpt: pack(excerptOf(site, name, Object.keys(steps).map(Number))), steps, now, shows };
 }
 
+const PANELS: readonly PanelName[] = ['kernel', 'wiring', 'model', 'linear'];
+
 export function labCode(site: SiteData): LabCode {
   const hrefs: Record<string, string> = {};
   for (const label of new Set(STEPS.flatMap((s) => FACTS[s].labels))) {
@@ -99,8 +101,9 @@ export function labCode(site: SiteData): LabCode {
     const href = hrefs[label] ?? (label.startsWith('attn.') || label.startsWith('linear.') ? site.equationHref(label) : null);
     if (href) hrefs[label] = href.replace(/^attention\.html(?=#)/, '');
   }
+  const panels = Object.fromEntries(PANELS.map((name) => [name, panel(site, name)])) as Record<PanelName, Panel>;
   return {
-    kernel: panel(site, 'kernel'), hrefs,
-    more: site.more('lab-code', 'json', JSON.stringify({ wiring: panel(site, 'wiring'), model: panel(site, 'model'), linear: panel(site, 'linear') } satisfies Panels)), commit: site.map.commit, modified: site.map.modified,
+    hrefs, panels: site.more('lab-code', 'json', JSON.stringify(panels)), commit: site.map.commit, modified: site.map.modified,
+    files: Object.fromEntries(PANELS.map((name) => [name, panels[name].excerpt.href])) as Record<PanelName, string>,
   };
 }

@@ -60,6 +60,17 @@ export function parameterSize(name: EditName, b: Bounds): readonly [rows: number
   return name === 'Xn' || name === 'dOut' ? [b.T, b.C] : [b.C, b.C];
 }
 
+function within(e: Edit, b: Bounds): boolean {
+  const [rows, columns] = parameterSize(e.name, b);
+  return e.row < rows && e.column < columns;
+}
+
+/* The same array where nothing changes: the example is run again only for other numbers. */
+function kept(s: LabState, b: Bounds): readonly Edit[] {
+  if (s.src !== 'example') return START.edits;
+  return s.edits.every((e) => within(e, b)) ? s.edits : s.edits.filter((e) => within(e, b));
+}
+
 /** The state within the bounds; a channel belongs to the chosen head. */
 export function settle(s: LabState, b: Bounds): LabState {
   const HS = b.C / b.H;
@@ -70,7 +81,7 @@ export function settle(s: LabState, b: Bounds): LabState {
     ...s, head, parameter, layer: clamp(s.layer, b.L), i: clamp(s.i, b.T), j: clamp(s.j, b.T),
     x: s.step === 'output' || s.step === 'dOut' || s.step === 'dX' ? clamp(s.x, b.C) : head * HS + (clamp(s.x, b.C) % HS),
     row: clamp(s.row, rows), column: clamp(s.column, columns),
-    edits: s.src === 'example' ? s.edits : [],
+    edits: kept(s, b),
   };
 }
 
@@ -80,7 +91,8 @@ export function outside(s: LabState, b: Bounds): string[] {
   const [rows, columns] = parameterSize(parameter, b);
   const checks: readonly (readonly [string, number, number])[] = [
     ['layer', s.layer, b.L], ['head', s.head, b.H], ['token', s.i, b.T], ['key', s.j, b.T], ['channel', s.x, b.C], ['param row', s.row, rows], ['param column', s.column, columns]];
-  return checks.filter(([, x, n]) => x >= n).map(([name, x]) => `${name} ${x}`);
+  const edits = s.src === 'example' ? s.edits.filter((e) => !within(e, b)).map((e) => `edit of ${e.name}`) : [];
+  return [...checks.filter(([, x, n]) => x >= n).map(([name, x]) => `${name} ${x}`), ...edits];
 }
 
 type Axes = Pick<StepFigure, 'rowAxis' | 'columnAxis' | 'firstChannel' | 'columns'>;
