@@ -43,6 +43,7 @@ export default defineConfig(({ isSsrBuild }) => ({
           output: { entryFileNames: (chunk) => (chunk.name === 'sw' ? 'sw.js' : 'assets/[name]-[hash].js'), chunkFileNames: 'assets/[name]-[hash].js', assetFileNames: 'assets/[name]-[hash][extname]' },
         },
       },
+  worker: { format: 'es' },
   ssr: { noExternal: true, external: ['playwright-core'] },
   test: { include: ['tests/**/*.test.{ts,tsx}'], environment: 'node', testTimeout: 60_000 },
 } as import('vite').UserConfig));

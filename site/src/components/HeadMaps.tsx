@@ -2,7 +2,7 @@
  * one scale for all: the picker of layer and head.  One tab stop, arrows choose. */
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { colour, type Theme } from './colour';
+import { palette, type Theme } from './colour';
 import { gridKey } from './grid-keys';
 
 export interface HeadMapsProps {
@@ -44,9 +44,16 @@ function draw(canvas: HTMLCanvasElement, weights: ArrayLike<number>, T: number, 
   const context = canvas.getContext('2d');
   if (!context) return;
   const image = context.createImageData(T, T);
+  const { bytes } = palette('weight', theme), steps = bytes.length - 1;
   for (let row = 0; row < T; row++)
-    for (let column = 0; column <= row; column++)
-      image.data.set([...colour('weight', weights[row * T + column] as number, theme), 255], 4 * (row * T + column));
+    for (let column = 0; column <= row; column++) {
+      const [r, g, b] = bytes[Math.round(Math.min(1, Math.max(0, weights[row * T + column] as number)) * steps)] as readonly [number, number, number];
+      const at = 4 * (row * T + column);
+      image.data[at] = r;
+      image.data[at + 1] = g;
+      image.data[at + 2] = b;
+      image.data[at + 3] = 255;
+    }
   context.putImageData(image, 0, 0);
 }
 

@@ -96,6 +96,26 @@ export function paint(scale: Scale, t: number): string {
   return table(scale)[Math.round(u * STEPS)] as string;
 }
 
+export interface Palette {
+  /** Colours in equal steps from one end of the scale to the other. */
+  readonly colours: readonly string[];
+  /** Black or white: digits on each. */
+  readonly digits: readonly string[];
+  /** The colours as bytes of red, green, blue. */
+  readonly bytes: readonly Rgb[];
+}
+const palettes = new Map<string, Palette>();
+
+/** The scale for a canvas, which is of one theme. */
+export function palette(scale: Scale, theme: Theme): Palette {
+  const known = palettes.get(scale + theme);
+  if (known) return known;
+  const bytes = Array.from({ length: 2 * STEPS + 1 }, (_, k) => colour(scale, scale === 'weight' ? k / (2 * STEPS) : k / STEPS - 1, theme));
+  const made = { bytes, colours: bytes.map(hex), digits: bytes.map(digits) };
+  palettes.set(scale + theme, made);
+  return made;
+}
+
 /** The legend's ramp as a CSS gradient: it stands in style/figure.css, and a test compares. */
 export function gradient(scale: Scale, theme: Theme): string {
   const stops = Array.from({ length: 17 }, (_, k) => hex(colour(scale, scale === 'weight' ? k / 16 : k / 8 - 1, theme)));

@@ -57,11 +57,14 @@ class OpenGeneration implements Generation {
     this.#filters = { ...filters };
   }
 
+  logits(): Float64Array {
+    if (this.#handle === 0) throw new EngineError('the generation was closed');
+    return Float64Array.from(this.#module.floats(this.#module.call('page_generation_logits', this.#handle), this.#V));
+  }
+
   step(): { id: number; probability: number; next: NextToken } | null {
     const module = this.#module;
-    if (this.#handle === 0) throw new EngineError('the generation was closed');
-    const row = module.floats(module.call('page_generation_logits', this.#handle), this.#V);
-    const next = nextToken(module, Float64Array.from(row), this.#filters);
+    const next = nextToken(module, this.logits(), this.#filters);
     const id = module.within((scope) => {
       const out = scope.room(4);
       module.must('page_generation_step', this.#handle, out);

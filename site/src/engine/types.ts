@@ -106,6 +106,8 @@ export interface Model {
 export interface Generation {
   /** Draws one id; null when the end-of-text id was drawn. `probability` is that of the drawn id among those kept. */
   step(): { id: number; probability: number; next: NextToken } | null;
+  /** What the next step draws from: (V). */
+  logits(): Float64Array;
   close(): void;
 }
 

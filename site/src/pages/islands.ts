@@ -21,4 +21,5 @@ export const islands: Readonly<Record<string, () => Promise<{ readonly island: A
   'verification-chain': () => import('./verification-chain'),
   'feedforward-gelu': () => import('./feedforward-gelu'),
   'loss-surprise': () => import('./loss-surprise'),
+  playground: () => import('../playground/Playground'),
 };

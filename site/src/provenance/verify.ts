@@ -19,7 +19,8 @@ export interface VerifiedFile {
   readonly bytes: number;
 }
 
-export interface VerifiedModel {
+/** A verified model, ready to run. */
+export interface Verified {
   readonly folder: string;
   readonly manifest: Manifest;
   /** sha256 of manifest.json itself. */
@@ -30,6 +31,9 @@ export interface VerifiedModel {
   /** A parameter by its name in the code ("h.0.qkvw"), as the checkpoint holds it. */
   readonly parameter: (name: string) => Float64Array;
   readonly tokenizer: Tokenizer;
+}
+/** The same with all files of its folder. */
+export interface VerifiedModel extends Verified {
   /** The exported tensors, as the native program computed them. */
   readonly window: Tensors;
   readonly metrics: string;
@@ -76,24 +80,43 @@ export async function tensorsHash(tensors: Tensors, names: readonly string[]): P
 
 const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
 
-/** Fetches, verifies and opens the model in `folder` (a relative address that ends in "/"). */
-export async function loadVerified(folder: string, engine: Engine): Promise<VerifiedModel> {
-  const manifestBytes = await fetchBytes(`${folder}manifest.json`);
-  const manifest = readManifest(text(manifestBytes));
+/** A folder's manifest. */
+export interface Folder {
+  readonly manifest: Manifest;
+  readonly manifestHash: string | null;
+}
+
+export async function fetchManifest(folder: string): Promise<Folder> {
+  const bytes = await fetchBytes(`${folder}manifest.json`);
+  return { manifest: readManifest(text(bytes)), manifestHash: await sha256(bytes) };
+}
+
+interface Contents {
+  readonly files: readonly VerifiedFile[];
+  readonly file: (name: string) => Uint8Array<ArrayBuffer>;
+}
+
+/** Fetches and verifies the files of a folder that its manifest names and `wanted` takes; nothing is handed out where one differs. */
+async function fetchVerified(folder: string, manifest: Manifest, wanted: (name: string) => boolean): Promise<Contents> {
   const contents = new Map<string, Uint8Array<ArrayBuffer>>();
-  const files = await Promise.all(Object.entries(manifest.files).map(async ([name, { sha256: expected }]) => {
+  const files = await Promise.all(Object.entries(manifest.files).filter(([name]) => wanted(name)).map(async ([name, { sha256: expected }]) => {
     const bytes = await fetchBytes(folder + name);
     contents.set(name, bytes);
     return check(name, bytes, expected);
   }));
   if (files.some((f) => f.verdict === 'mismatch')) throw new MismatchError(files, manifest);
-
-  const file = (name: string): Uint8Array<ArrayBuffer> => {
-    const bytes = contents.get(name);
-    if (!bytes) throw new FormatError(`manifest.json names no ${name}`);
-    return bytes;
+  return {
+    files,
+    file: (name) => {
+      const bytes = contents.get(name);
+      if (!bytes) throw new FormatError(`manifest.json names no ${name}`);
+      return bytes;
+    },
   };
-  const m = manifest.model;
+}
+
+function open(folder: string, known: Folder, { files, file }: Contents, engine: Engine): Verified {
+  const m = known.manifest.model;
   const sizes: Sizes = { L: m.layers, C: m.channels, NH: m.heads, FF: m.ff, T: m.context, V: m.vocabulary, tied: m.tied };
   const parameters = readSafetensors(file('model.safetensors'));
   const model = engine.openModel(sizes, (name) => {
@@ -101,21 +124,43 @@ export async function loadVerified(folder: string, engine: Engine): Promise<Veri
     if (!t) throw new FormatError(`model.safetensors has no tensor ${name}`);
     return floats(t);
   });
-  const { merges, special } = readTokenizerFile(text(file('tokenizer.json')));
-  const window = new Map<string, Tensor>();
-  for (const [name, t] of readSafetensors(file('window.safetensors'))) {
-    window.set(name, { name, shape: t.shape, data: numbers(t) });
-  }
+  const { merges, special, order } = readTokenizerFile(text(file('tokenizer.json')));
   return {
-    folder, manifest, files, sizes, model, window,
+    ...known, folder, files, sizes, model,
     parameter: (name) => {
-      const known = model.parameters.find((p) => p.name === name);
-      const t = known ? parameters.get(known.file) : undefined;
+      const found = model.parameters.find((p) => p.name === name);
+      const t = found ? parameters.get(found.file) : undefined;
       if (!t) throw new FormatError(`the model has no parameter ${name}`);
       return numbers(t);
     },
-    manifestHash: await sha256(manifestBytes),
-    tokenizer: engine.openTokenizer(merges, special),
-    metrics: text(file('metrics.jsonl')),
+    tokenizer: engine.openTokenizer(merges, special, order),
   };
+}
+
+/** Fetches, verifies and opens the model in `folder` (an address that ends in "/"), with its window and its log. */
+export async function loadVerified(folder: string, engine: Engine): Promise<VerifiedModel> {
+  const known = await fetchManifest(folder);
+  const contents = await fetchVerified(folder, known.manifest, () => true);
+  const window = new Map<string, Tensor>();
+  for (const [name, t] of readSafetensors(contents.file('window.safetensors'))) {
+    window.set(name, { name, shape: t.shape, data: numbers(t) });
+  }
+  return { ...open(folder, known, contents, engine), window, metrics: text(contents.file('metrics.jsonl')) };
+}
+
+/** Files that a model does not need to run: of the playground's model they are far larger than the model. */
+const BESIDE = ['window.safetensors', 'metrics.jsonl'];
+
+/** The same without window and log: what it takes to run the model. */
+export async function loadModel(folder: string, engine: Engine): Promise<Verified> {
+  const known = await fetchManifest(folder);
+  return open(folder, known, await fetchVerified(folder, known.manifest, (name) => !BESIDE.includes(name)), engine);
+}
+
+/** The log of the run that made the model, verified. */
+export async function loadLog(folder: string): Promise<Folder & { readonly file: VerifiedFile; readonly log: string }> {
+  const known = await fetchManifest(folder);
+  if (!Object.hasOwn(known.manifest.files, 'metrics.jsonl')) throw new FormatError('this model came without the log of its run');
+  const { files, file } = await fetchVerified(folder, known.manifest, (name) => name === 'metrics.jsonl');
+  return { ...known, file: files[0] as VerifiedFile, log: text(file('metrics.jsonl')) };
 }

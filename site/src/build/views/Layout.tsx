@@ -78,7 +78,8 @@ function Placard({ page }: { page: Page }): JSX.Element {
     <aside class="placard" aria-label="Where the numbers come from">
       <dl>
         {numbers ? <><dt>Source</dt><dd id="placard-source">{sourceWords[page.source]}</dd></> : null}
-        {numbers && page.source !== 'measured' ? <><dt>Computed</dt><dd>by the C code, in double precision, when this page was built and again in it</dd></> : null}
+        {numbers && page.source === 'model' ? <><dt>Model</dt><dd id="placard-model">loaded when you ask for it</dd><dt>Checkpoint</dt><dd id="placard-checkpoint">its sha256 is recomputed in this page</dd></> : null}
+        {numbers && page.source !== 'measured' && page.source !== 'model' ? <><dt>Computed</dt><dd>by the C code, in double precision, when this page was built and again in it</dd></> : null}
         <dt>Commit</dt><dd><Commit /></dd>
         <dt>Module</dt><dd id="placard-module" data-sha256={moduleHash ?? undefined}>{moduleHash === null ? 'missing in this draft' : <><code>vitrine.wasm</code> <Hash value={moduleHash} /></>}</dd>
       </dl>
