@@ -22,4 +22,6 @@ export const islands: Readonly<Record<string, () => Promise<{ readonly island: A
   'feedforward-gelu': () => import('./feedforward-gelu'),
   'loss-surprise': () => import('./loss-surprise'),
   playground: () => import('../playground/Playground'),
+  'training-run': () => import('../training/ShippedRun'),
+  'training-live': () => import('../training/LiveRun'),
 };
