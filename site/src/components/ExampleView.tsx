@@ -16,7 +16,7 @@ import { HeatMap, type Mark } from './HeatMap';
 import { defineIsland } from './island';
 import { LedgerTable } from './LedgerTable';
 import { Legend } from './Legend';
-import { useLive } from './narrow';
+import { useLive, useNarrow } from './narrow';
 import { bits, full } from './numbers';
 import { Segment } from './Segment';
 import { Tex } from './Tex';
@@ -71,6 +71,7 @@ export interface TensorPanelProps {
 /** Figure and ledger of one tensor. */
 export function TensorPanel({ tensor: t, slice, cell, onChoose }: TensorPanelProps): JSX.Element {
   const part = sliceOf(t, slice);
+  const narrow = useNarrow();      // a ledger may be wider than a phone: it scrolls, by keyboard too
   const [rows, columns] = useLabels(t, part);
   const row = within(cell[0], part.rows);
   const column = within(cell[1], part.columns);
@@ -100,7 +101,7 @@ export function TensorPanel({ tensor: t, slice, cell, onChoose }: TensorPanelPro
       </div>
       <div class="cellbox">
         <h4><span class="cn">{name}</span><span class="who">{[rows[row], columns[column]].filter(Boolean).join(', ')}</span></h4>
-        <div class="ledwrap"><LedgerTable ledger={ledger} label={`Arithmetic of ${name}`} /></div>
+        <div class="ledwrap" {...(narrow ? { tabIndex: 0, role: 'group', 'aria-label': `Arithmetic of ${name}, scrolls` } : {})}><LedgerTable ledger={ledger} label={`Arithmetic of ${name}`} /></div>
         {ledger.sentence && <p class="sentence">{ledger.sentence}</p>}
         <p class="full"><b data-t={t.id} data-i={index(row, column)}>{full(value)}</b>{'\u2002'}float64 {bits(value)}</p>
       </div>

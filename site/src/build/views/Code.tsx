@@ -24,8 +24,8 @@ export function CodeLines({ lines, anchor = false, now = [] }: { lines: readonly
   return <ol>{lines.map((line) => <Line line={line} anchor={anchor} now={now.includes(line.n)} />)}</ol>;
 }
 
-/** One excerpt in its box. */
-export function CodeBox({ excerpt, now }: { excerpt: CodeExcerpt; now: readonly number[] }): JSX.Element {
+/** One excerpt in its box. `of` is whose it is: two concepts may show the same lines. */
+export function CodeBox({ of, excerpt, now }: { of: string; excerpt: CodeExcerpt; now: readonly number[] }): JSX.Element {
   return (
     <div class="codebox">
       <div class="chead">
@@ -33,7 +33,7 @@ export function CodeBox({ excerpt, now }: { excerpt: CodeExcerpt; now: readonly 
         <span>{excerpt.start === excerpt.end ? `line ${excerpt.start}` : `lines ${excerpt.start} to ${excerpt.end}`}</span>
         <a class="push" href={excerpt.href}>the file at this commit</a>
       </div>
-      <div class="code" tabIndex={0} role="region" aria-label={`C source, ${excerpt.file}, lines ${excerpt.start} to ${excerpt.end}`}>
+      <div class="code" tabIndex={0} role="region" aria-label={`${of}: C source, ${excerpt.file}, lines ${excerpt.start} to ${excerpt.end}`}>
         <CodeLines lines={excerpt.lines} now={now} />
       </div>
     </div>

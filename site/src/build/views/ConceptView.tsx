@@ -19,7 +19,8 @@ export type PartName = (typeof parts)[number];
 
 function Part({ of, name, title, children }: { of: string; name: PartName; title: string; children: ComponentChildren }): JSX.Element {
   const id = `${of}-${name}`;
-  return <section class="part" data-part={name} aria-labelledby={id}><h3 id={id}>{title}</h3>{children}</section>;
+  // No landmark of its heading's name: every concept has parts of the same names, and landmarks must differ.
+  return <section class="part" data-part={name}><h3 id={id}>{title}</h3>{children}</section>;
 }
 
 /** A live part, in a case of its source where the content gives one. */
@@ -50,7 +51,7 @@ function Symbols({ concept }: { concept: Concept }): JSX.Element {
 
 function Implementation({ concept }: { concept: Concept }): JSX.Element {
   const { sources } = useBuild();
-  return <>{excerptsOf(concept, sources.map).map((e) => <CodeBox excerpt={sources.code(e.file, e.start, e.end)} now={e.now} />)}</>;
+  return <>{excerptsOf(concept, sources.map).map((e) => <CodeBox of={concept.title} excerpt={sources.code(e.file, e.start, e.end)} now={e.now} />)}</>;
 }
 
 interface CodeRow {
@@ -172,7 +173,7 @@ export function ConceptView({ concept }: { concept: Concept }): JSX.Element {
         <Live block={exampleBlock(concept)} />
       </Part>
       {concept.sections.map((b, i) => (
-        <section class="part extra" aria-labelledby={`${id}-extra-${i}`}><h3 id={`${id}-extra-${i}`}>{b.title ?? concept.title}</h3><Live block={b} /></section>
+        <section class="part extra"><h3 id={`${id}-extra-${i}`}>{b.title ?? concept.title}</h3><Live block={b} /></section>
       ))}
       <Part of={id} name="shapes" title="Tensor shapes"><Live block={shapesBlock(concept)} /></Part>
       <Part of={id} name="implementation" title="Actual implementation"><Implementation concept={concept} /></Part>
