@@ -69,7 +69,9 @@ function useScrollTo(current: string, file: string): { readonly current: HTMLDiv
       const last = now[now.length - 1];
       if (root && first && last && root.scrollHeight > root.clientHeight) {
         const wanted = (first.offsetTop + last.offsetTop + last.offsetHeight - root.clientHeight) / 2;
-        const top = Array.from(root.querySelectorAll<HTMLElement>('li')).find((l) => l.offsetTop >= wanted) ?? first;
+        const most = root.scrollHeight - root.clientHeight;
+        const lines = Array.from(root.querySelectorAll<HTMLElement>('li')).filter((l) => l.offsetTop <= most);
+        const top = lines.find((l) => l.offsetTop >= wanted) ?? lines[lines.length - 1] ?? first;
         const still = !drawn.current || matchMedia('(prefers-reduced-motion: reduce)').matches;
         root.scrollTo({ top: top.offsetTop, behavior: still ? 'auto' : 'smooth' });
       }

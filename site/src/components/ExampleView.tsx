@@ -88,7 +88,8 @@ export function TensorPanel({ tensor: t, slice, cell, onChoose }: TensorPanelPro
   const ledger = t.ledger(part.first + row, column);
   const anyMasked = t.masked !== undefined && Array.from({ length: part.rows * part.columns }, (_, k) => k)
     .some((k) => t.masked?.(part.first + Math.floor(k / part.columns), k % part.columns));
-  const name = `${t.id}[${index(row, column)}]`;
+  /* Of a head's matrix, the row and column are named; the head is chosen above. */
+  const name = `${t.id}[${sliceWord(t.letters) === 'Head' ? `${row},${column}` : index(row, column)}]`;
   return (
     <div class={part.columns > 6 ? 'pair wide' : 'pair'}>
       <div>
