@@ -65,10 +65,10 @@ type LedgerOf = (layer: AttentionLayer, row: number, column: number) => Ledger;
 const at = (layer: AttentionLayer, name: LayerTensor, columns: number, row: number, column: number): number =>
   layer.tensor(name)[row * columns + column] as number;
 
-/** M[i,x] = b[x] + sum_k X[i,k] W[k,x] */
+/** M[i,x] = b[x] + sum_c X[i,c] W[c,x] */
 function linear(out: LayerTensor, x: LayerTensor, w: LayerTensor, b: LayerTensor): LedgerOf {
   return (l, i, c) => products({
-    name: `${out}[${i},${c}]`, aName: `${x}[${i},k]`, bName: `${w}[k,${c}]`,
+    name: `${out}[${i},${c}]`, aName: `${x}[${i},c]`, bName: `${w}[c,${c}]`,
     a: rowOf(l.tensor(x), l.C, i), b: columnOf(l.tensor(w), l.C, c),
     start: [`${b}[${c}]`, l.tensor(b)[c] as number], value: at(l, out, l.C, i, c),
   });

@@ -20,7 +20,7 @@ const facts = (form: Form, title: string, tex: string, label: string | null, row
   ({ form, title, tex, label, row });
 
 export const TENSORS: Readonly<Record<LayerTensor, TensorFacts>> = {
-  Xn: facts('TC', 'layer-normalised input', 'X^n', null),
+  Xn: facts('TC', 'layer-normalised input', 'X_n', null),
   Wq: facts('CC', 'weights of the queries', 'W_q', null, 'channel'),
   bq: facts('C', 'bias of the queries', 'b_q', null, 'channel'),
   Wk: facts('CC', 'weights of the keys', 'W_k', null, 'channel'),
@@ -56,7 +56,7 @@ export const TENSORS: Readonly<Record<LayerTensor, TensorFacts>> = {
   dXq: facts('TC', 'gradient on the input, through the queries', '\\mathrm{d}Q\\,W_q^{\\top}', 'attn.dxn'),
   dXk: facts('TC', 'gradient on the input, through the keys', '\\mathrm{d}K\\,W_k^{\\top}', 'attn.dxn'),
   dXv: facts('TC', 'gradient on the input, through the values', '\\mathrm{d}V\\,W_v^{\\top}', 'attn.dxn'),
-  dXn: facts('TC', 'gradient on the input', '\\mathrm{d}X^n', 'attn.dxn'),
+  dXn: facts('TC', 'gradient on the input', '\\mathrm{d}X_n', 'attn.dxn'),
 };
 
 /** Tensors whose cells above the diagonal are masked. */

@@ -28,7 +28,7 @@ export interface StepFacts {
 
 export const FACTS: Readonly<Record<Step, StepFacts>> = {
   project: { name: 'Q, K, V', tensor: 'Q', section: 'projections', labels: ['attn.q', 'attn.k', 'attn.v', 'linear.y'],
-    tex: 'Q_{i,x} = b^q_x + \\textstyle\\sum_k X^n_{i,k}\\, W^q_{k,x}',
+    tex: 'Q_{ix} = b_{q,x} + \\textstyle\\sum_c X_{n,ic}\\, W_{q,cx}',
     what: 'Three linear maps of the same input: what each position asks for, what it offers, what it hands over.' },
   scores: { name: 'Scores', tensor: 'scores', section: 'scores', labels: ['attn.scores'], tex: '(QK^{\\top})_{ij} = \\textstyle\\sum_c Q_{ic}\\, K_{jc}',
     what: 'Each query is compared with each key: the dot product of the row on the left and the column above.' },
@@ -42,12 +42,12 @@ export const FACTS: Readonly<Record<Step, StepFacts>> = {
   values: { name: 'Weighted values', tensor: 'O', section: 'values', labels: ['attn.values'], tex: 'O_{ix} = \\textstyle\\sum_{j \\le i} A_{ij}\\, V_{jx}',
     what: 'The head\u2019s output: the values of the positions read, mixed in the proportions of the row.' },
   output: { name: 'Output', tensor: 'out', section: 'output', labels: ['attn.out', 'linear.y'],
-    tex: '\\mathrm{out}_{i,x} = b^o_x + \\textstyle\\sum_k O_{ik}\\, W^o_{kx}',
+    tex: '\\mathrm{out}_{ix} = b_{o,x} + \\textstyle\\sum_c O_{ic}\\, W_{o,cx}',
     what: 'The heads lie side by side in O; one more linear map mixes them into the block\u2019s width.' },
   dOut: { name: 'dOut', tensor: 'dOut', section: 'backward', labels: ['attn.loss', 'attn.do'],
     tex: '\\mathrm{d}\\mathrm{out} = \\partial L / \\partial\\, \\mathrm{out}',
     what: 'The way back begins: what the rest of the model reports about each output. In the example it is given.' },
-  dO: { name: 'dO', tensor: 'dO', section: 'backward', labels: ['attn.do', 'linear.dx'], tex: '\\mathrm{d}O_{ix} = \\textstyle\\sum_k \\mathrm{d}\\mathrm{out}_{ik}\\, W^o_{xk}',
+  dO: { name: 'dO', tensor: 'dO', section: 'backward', labels: ['attn.do', 'linear.dx'], tex: '\\mathrm{d}O_{ix} = \\textstyle\\sum_k \\mathrm{d}\\mathrm{out}_{ik}\\, W_{o,xk}',
     what: 'Back through the output projection, then split by head: this head\u2019s columns.' },
   dV: { name: 'dV', tensor: 'dV', section: 'backward', labels: ['attn.dv'], tex: '\\mathrm{d}V_{jx} = \\textstyle\\sum_{i \\ge j} A_{ij}\\, \\mathrm{d}O_{ix}',
     what: 'A value was mixed into every later row, so its gradient is gathered from those rows.' },
@@ -60,14 +60,14 @@ export const FACTS: Readonly<Record<Step, StepFacts>> = {
   dK: { name: 'dK', tensor: 'dK', section: 'backward', labels: ['attn.dk'], tex: '\\mathrm{d}K_{jx} = \\textstyle\\sum_{i \\ge j} \\mathrm{d}S_{ij}\\, Q_{ix} \\,/\\, \\sqrt{d_h}',
     what: 'A key\u2019s gradient: the queries that met it. The same numbers, read by column.' },
   dX: { name: 'dX', tensor: 'dXn', section: 'backward', labels: ['attn.dxn', 'linear.dx'],
-    tex: '\\mathrm{d}X^n = \\mathrm{d}Q\\, W_q^{\\top} + \\mathrm{d}K\\, W_k^{\\top} + \\mathrm{d}V\\, W_v^{\\top}',
+    tex: '\\mathrm{d}X_n = \\mathrm{d}Q\\, W_q^{\\top} + \\mathrm{d}K\\, W_k^{\\top} + \\mathrm{d}V\\, W_v^{\\top}',
     what: 'The input was used three times, so three gradients are added. Leave one out and every check fails.' },
 };
 
 const PROJECTION_TEX: Readonly<Record<Projection, string>> = {
   Q: FACTS.project.tex,
-  K: 'K_{i,x} = b^k_x + \\textstyle\\sum_k X^n_{i,k}\\, W^k_{k,x}',
-  V: 'V_{i,x} = b^v_x + \\textstyle\\sum_k X^n_{i,k}\\, W^v_{k,x}',
+  K: 'K_{ix} = b_{k,x} + \\textstyle\\sum_c X_{n,ic}\\, W_{k,cx}',
+  V: 'V_{ix} = b_{v,x} + \\textstyle\\sum_c X_{n,ic}\\, W_{v,cx}',
 };
 
 export const tensorOf = (step: Step, projection: Projection): LayerTensor => (step === 'project' ? projection : FACTS[step].tensor);
@@ -107,7 +107,7 @@ export interface StepFigure extends Matrix {
 }
 
 const OPERAND_TEX = {
-  Xn: 'X^n', Q: 'Q', Kt: 'K^{\\top}', A: 'A', V: 'V', O: 'O', Wo: 'W_o', dOut: '\\mathrm{d}\\mathrm{out}', Wot: 'W_o^{\\top}',
+  Xn: 'X_n', Q: 'Q', Kt: 'K^{\\top}', A: 'A', V: 'V', O: 'O', Wo: 'W_o', dOut: '\\mathrm{d}\\mathrm{out}', Wot: 'W_o^{\\top}',
   At: 'A^{\\top}', dO: '\\mathrm{d}O', Vt: 'V^{\\top}', dS: '\\mathrm{d}S', dSt: '\\mathrm{d}S^{\\top}', K: 'K', Wq: 'W_q', Wk: 'W_k', Wv: 'W_v',
 };
 
