@@ -1,7 +1,7 @@
 /* budgets.ts -- compressed sizes against the budgets: each page with all that it loads at its start, the module, the models. */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { gzipSync } from 'node:zlib';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import type { Paths } from './site';
 
 const KB = 1024;
@@ -16,6 +16,11 @@ function packed(file: string): number {
   return gzipSync(readFileSync(file), { level: 9 }).length;
 }
 
+/** What servers that compress by Brotli send: said, not judged, since not every server does. */
+function brotli(file: string): number {
+  return brotliCompressSync(readFileSync(file)).length;
+}
+
 const shown = (bytes: number): string => (bytes / KB).toFixed(1).padStart(8);
 
 export function budgets(paths: Paths): number {
@@ -27,9 +32,9 @@ export function budgets(paths: Paths): number {
     console.log(`${name.padEnd(22)} ${shown(bytes)} KB of ${(limit / KB).toFixed(0).padStart(4)}  ${bytes > limit ? 'OVER' : 'ok  '}  ${parts}`);
   };
   for (const [page, l] of Object.entries(loads)) {
-    const sum = (files: readonly string[]): number => files.reduce((n, f) => n + packed(join(site, f)), 0);
+    const sum = (files: readonly string[], size = packed): number => files.reduce((n, f) => n + size(join(site, f)), 0);
     const [html, css, js] = [packed(join(site, `${page}.html`)), sum(l.styles), sum(l.scripts)];
-    judge(`${page}.html`, html + css + js, limits.page, `html${shown(html)}  css${shown(css)}  js${shown(js)}`);
+    judge(`${page}.html`, html + css + js, limits.page, `html${shown(html)}  css${shown(css)}  js${shown(js)}  by Brotli${shown(sum([`${page}.html`, ...l.styles, ...l.scripts], brotli))}`);
   }
   judge('vitrine.wasm', packed(join(site, 'vitrine.wasm')), limits.module, 'gzip -9');
   // A model's size is what travels for its use: the weights and what goes with them.
