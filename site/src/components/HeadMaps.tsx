@@ -1,9 +1,10 @@
 /* HeadMaps.tsx -- the attention weights of all layers and heads as small multiples,
  * one scale for all: the picker of layer and head.  One tab stop, arrows choose. */
 import type { JSX } from 'preact';
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { palette, type Theme } from './colour';
 import { gridKey } from './grid-keys';
+import { useTheme } from './shown-theme';
 
 export interface HeadMapsProps {
   readonly label: string;
@@ -16,27 +17,6 @@ export interface HeadMapsProps {
   readonly layer: number;
   readonly head: number;
   readonly onChoose: (layer: number, head: number) => void;
-}
-
-function themeNow(): Theme {
-  const forced = document.documentElement.dataset.theme;
-  if (forced === 'dark' || forced === 'light') return forced;
-  return matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light';
-}
-
-/** The theme that is shown, also after it changes. */
-export function useTheme(): Theme {
-  const [theme, setTheme] = useState<Theme>('light');
-  useEffect(() => {
-    const read = (): void => setTheme(themeNow());
-    read();
-    const query = matchMedia('(prefers-color-scheme: dark)');
-    query.addEventListener('change', read);
-    const watch = new MutationObserver(read);
-    watch.observe(document.documentElement, { attributes: true, attributeFilter: ['data-theme'] });
-    return () => { query.removeEventListener('change', read); watch.disconnect(); };
-  }, []);
-  return theme;
 }
 
 /** One pixel a cell; what lies behind the mask stays transparent. */

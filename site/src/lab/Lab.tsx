@@ -24,11 +24,10 @@ import { FILES, panelsOf, unpack, type LabCode, type PanelName, type Panels } fr
 import { codeValues } from './code-values';
 import type { EditGridsProps } from './EditGrids';
 import { cellOf, chooseCell, chooseToken, outside, parameterSize, PARAMETERS, setEdit, settle, START, type Bounds, type Edit, type LabState } from './lab-state';
-import { modelLayer } from './model-layer';
 import { Prove, type Nudge } from './Prove';
 import { Stage } from './Stage';
 import { allTex, FACTS, figureOf, STEPS, type Step } from './steps';
-import { useModel, useRun } from './use-model';
+import { useModel } from './use-model';
 
 export interface LabProps {
   readonly code?: LabCode;
@@ -227,7 +226,7 @@ function LabView({ props, engine }: { props: LabProps; engine: Engine }): JSX.El
   const [notes, setNotes] = useState<readonly string[]>([]);
   const [said, setSaid] = useState('');
   const model = useModel(engine, raw.src === 'model');
-  const chosen = useRun(model, raw.text);
+  const chosen = useMemo(() => (model.status === 'ready' ? model.parts.chooseRun(model.verified, raw.text) : null), [model, raw.text]);
   const ready = chosen && 'run' in chosen ? chosen : null;
   const bounds = useMemo<Bounds | null>(() => (raw.src === 'example' ? EXAMPLE_BOUNDS : ready && { L: ready.run.L, H: ready.run.H, T: ready.run.T, C: ready.run.C }), [raw.src, ready]);
   const s = useMemo(() => (bounds ? settle(raw, bounds) : raw), [raw, bounds]);
@@ -239,8 +238,8 @@ function LabView({ props, engine }: { props: LabProps; engine: Engine }): JSX.El
   const inputs = useMemo(() => edited(s.edits), [s.edits]);
   const layer = useMemo(() => {
     if (s.src === 'example') return exampleLayer(engine, inputs);
-    return ready ? modelLayer(engine, ready.run, s.layer) : null;
-  }, [engine, s.src, inputs, ready, s.layer]);
+    return ready && model.status === 'ready' ? model.parts.modelLayer(engine, ready.run, s.layer) : null;
+  }, [engine, s.src, inputs, ready, model, s.layer]);
   const isEdited = s.src === 'example' && s.edits.length > 0;
   const original = useMemo(() => toAttentionInputs(), []);
   const onProof = onState as (change: Partial<LabState>) => void;

@@ -9,8 +9,10 @@ import { rowOf, type AttentionLayer } from '../examples/attention-layer';
 import { chooseToken, parameterSize, PARAMETERS, type LabState } from './lab-state';
 import { parameterEntry } from './model-layer';
 import { Prove, type Nudge } from './Prove';
-import type { Chosen } from './use-model';
+import type { Chosen } from './model-run';
 
+export { modelLayer } from './model-layer';
+export { chooseRun } from './model-run';
 export { LabProvenance } from './Provenance';
 
 /** Of a model: heads as small multiples, tokens as chips, the visitor's text. */

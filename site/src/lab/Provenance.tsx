@@ -4,7 +4,7 @@ import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { sci } from '../components/numbers';
 import { tensorsHash, type VerifiedModel, type Verdict } from '../provenance/verify';
-import type { Chosen } from './use-model';
+import type { Chosen } from './model-run';
 
 type Bitwise = { readonly verdict: 'match' | 'mismatch' | 'cannot'; readonly page: string | null; readonly native: string };
 

@@ -3,7 +3,7 @@
 import type { JSX } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { HeatMap, type Mark, type Operand } from '../components/HeatMap';
-import { useTheme } from '../components/HeadMaps';
+import { themeNow } from '../components/shown-theme';
 import { LedgerTable } from '../components/LedgerTable';
 import { Legend } from '../components/Legend';
 import { bits, fmt, full } from '../components/numbers';
@@ -88,12 +88,11 @@ const ENDING: Record<SaveAs, string> = { csv: 'csv', json: 'json', numpy: 'py', 
 
 function Export({ p, picture }: { p: StageProps; picture: () => Picture }): JSX.Element {
   const [as, setAs] = useState<SaveAs>('csv');
-  const theme = useTheme();
   const f = p.figure;
   const name = `${f.tensor}${f.firstChannel === 0 && f.columns === p.layer.C ? '' : `_head${p.state.head}`}`;
   /* The writers travel when one is wanted. */
   const text = async (): Promise<string> => {
-    if (as === 'svg' || as === 'png') return (await import('./svg')).toSvg(picture(), theme).text;
+    if (as === 'svg' || as === 'png') return (await import('./svg')).toSvg(picture(), themeNow()).text;
     return (await import('./formats')).write({ name, rows: f.rows, columns: f.columns, data: f.data, source: p.sourceWords }, as);
   };
   const refused = (error: unknown): void => p.say(`${error instanceof Error ? error.message : String(error)}; use Save.`);
@@ -104,7 +103,7 @@ function Export({ p, picture }: { p: StageProps; picture: () => Picture }): JSX.
   const save = async (): Promise<void> => {
     const { download, toPng, toSvg } = await import('./svg');
     const file = `${name}.${ENDING[as]}`;
-    download(as === 'png' ? await toPng(toSvg(picture(), theme)) : new Blob([await text()], { type: as === 'svg' ? 'image/svg+xml' : 'text/plain' }), file);
+    download(as === 'png' ? await toPng(toSvg(picture(), themeNow())) : new Blob([await text()], { type: as === 'svg' ? 'image/svg+xml' : 'text/plain' }), file);
   };
   return (
     <span class="stepper push">

@@ -8,7 +8,7 @@ import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { palette, type Theme } from '../components/colour';
 import { gridKey } from '../components/grid-keys';
-import { useTheme } from '../components/HeadMaps';
+import { useTheme } from '../components/shown-theme';
 import { fmt, short } from '../components/numbers';
 
 export interface BigMapProps {

@@ -2,7 +2,7 @@
  * same numbers four times, so that nobody depends on seeing a line. */
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { useTheme } from '../components/HeadMaps';
+import { useTheme } from '../components/shown-theme';
 import { fmt, full, sci } from '../components/numbers';
 import type { Colours, Curve, Quantity } from './curves';
 import { rowsToRead, summarise, type Step } from './log';
