@@ -63,10 +63,9 @@ export function toSvg(p: Picture, theme: Theme): { readonly text: string; readon
       const ground = colour(p.scale, x / p.domain, theme);
       const digits = contrast(ground, [255, 255, 255]) >= contrast(ground, [0, 0, 0]) ? '#fff' : '#000';
       const text = dense ? (masked ? '' : short(x, p.scale === 'weight')) : fmt(x, 3);
-      const on = r === p.chosen[0] && c === p.chosen[1];
       cells.push(['g', {},
         ['title', {}, `${p.rowLabels[r] ?? r}, ${p.columnLabels[c] ?? c}: ${masked ? 'masked, ' : ''}${fmt(x, 4)}`],
-        ['rect', { x: left + c * cell, y: top + r * cell, width: cell, height: cell, fill: masked ? 'url(#hatch)' : css(ground), stroke: on ? ink.ink : 'none', 'stroke-width': 2 }],
+        ['rect', { x: left + c * cell, y: top + r * cell, width: cell, height: cell, fill: masked ? 'url(#hatch)' : css(ground) }],
         ['text', { x: left + (c + 0.5) * cell, y: top + (r + 0.5) * cell + 4, 'text-anchor': 'middle', 'font-size': dense ? 11 : 13, fill: masked ? ink.ink : digits }, text]]);
     }
   const rowNames: Node[] = Array.from({ length: p.rows }, (_, r) => ['text',
@@ -85,6 +84,8 @@ export function toSvg(p: Picture, theme: Theme): { readonly text: string; readon
     ['text', { x: left, y: 46, 'font-size': 12, fill: ink.quiet }, p.columnAxis],
     ['text', { x: 20, y: top + (p.rows * cell) / 2, 'font-size': 12, fill: ink.quiet, 'text-anchor': 'middle', transform: `rotate(-90 20 ${top + (p.rows * cell) / 2})` }, p.rowAxis],
     ...columnNames, ...rowNames, ...cells,
+    /* Last, so that no neighbour covers it. */
+    ['rect', { x: left + p.chosen[1] * cell, y: top + p.chosen[0] * cell, width: cell, height: cell, fill: 'none', stroke: ink.ink, 'stroke-width': 2 }],
     ['text', { x: 16, y: height - 14, 'font-size': 12, fill: ink.quiet }, p.source]];
   return { text: serialise(root), width, height };
 }
