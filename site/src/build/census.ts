@@ -1,5 +1,5 @@
 /* census.ts -- counts, in the pages as written, what every concept must have.  A blank is a fault. */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readContent } from './content';
 import { Faults } from './faults';
@@ -52,7 +52,13 @@ export function census(paths: Paths): number {
   const total = { equations: 0, cells: 0 };
   console.log(`${'concept'.padEnd(34)} parts  equations  symbols  live cells  lines of C`);
   for (const page of content.pages) {
-    const found = conceptsIn(readFileSync(join(paths.root, 'build/site', `${page.id}.html`), 'utf8'));
+    const file = join(paths.root, 'build/site', `${page.id}.html`);
+    if (!existsSync(file)) {
+      console.log(`${page.id.padEnd(34)} BLANK: the page is not built`);
+      blanks += 1;
+      continue;
+    }
+    const found = conceptsIn(readFileSync(file, 'utf8'));
     for (const c of page.concepts) {
       const name = `${page.id}/${c.id}`;
       const n = countConcept(found.get(name) ?? '');
