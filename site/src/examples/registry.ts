@@ -10,6 +10,7 @@ export const examples: Readonly<Record<string, () => Promise<{ readonly example:
   attention: () => import('./attention'),
   block: () => import('./block'),
   differences: () => import('./differences'),
+  elementary: () => import('./elementary'),
   embedding: () => import('./embedding'),
   feedforward: () => import('./feedforward'),
   layernorm: () => import('./layernorm'),
