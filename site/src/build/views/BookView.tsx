@@ -78,7 +78,7 @@ export function BookView(): JSX.Element {
     <main class="book" id="main">
       <header class="cover">
         <h1>The mathematics of Vitrine</h1>
-        <p class="lede">Every equation of a small GPT, with the line of C that computes it, the numbers that the line gives, and the test that proves it.</p>
+        <p class="lede">The equations of a small GPT, each with the line of C that computes it or that it follows from, the numbers that the code gives, and the tests that prove it.</p>
         <p class="cap">Commit {sources.map.commit}{sources.map.modified ? ', with local changes' : ''}; module {moduleHash ?? 'missing'}. The numbers of the examples were computed by that module when this was built.</p>
         <p class="screen"><a href="index.html">The site</a> has the same text with everything alive. <a href="vitrine-mathematics.pdf">As PDF</a>, where the build made it.</p>
       </header>

@@ -3,6 +3,7 @@ import type { JSX } from 'preact';
 import type { Block, Page } from '../../components/content';
 import { useBuild } from '../context';
 import { ConceptView, Live } from './ConceptView';
+import { Inline } from '../prose';
 import { Layout, PageHead, Rail, type RailEntry } from './Layout';
 import { PageList } from './PageList';
 
@@ -16,6 +17,15 @@ function PageBlock({ block }: { block: Block }): JSX.Element {
     <section class="wideblock" id={blockId(block)} aria-label={block.title ?? block.island}>
       <Live block={block} small={false} />
     </section>
+  );
+}
+
+/** Where to go from here: the next page, in the order in which data flows; from the last one back to the first. */
+function Onward({ page }: { page: Page }): JSX.Element | null {
+  const { pages } = useBuild().content;
+  const next = pages[(pages.indexOf(page) + 1) % pages.length];
+  return next === undefined || next === page ? null : (
+    <p class="onward"><span>Next</span> <a href={`${next.id}.html`}>{next.group === 'home' ? next.nav : next.title}</a>: <Inline text={next.line} /></p>
   );
 }
 
@@ -38,6 +48,7 @@ export function PageView({ page, faults }: { page: Page; faults: number }): JSX.
         </div>
       )}
       {foot.map((b) => <PageBlock block={b} />)}
+      <Onward page={page} />
     </Layout>
   );
 }
