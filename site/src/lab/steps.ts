@@ -61,7 +61,7 @@ export const FACTS: Readonly<Record<Step, StepFacts>> = {
     what: 'A key\u2019s gradient: the queries that met it. The same numbers, read by column.' },
   dX: { name: 'dX', tensor: 'dXn', section: 'backward', labels: ['attn.dxn', 'linear.dx'],
     tex: '\\mathrm{d}X_n = \\mathrm{d}Q\\, W_q^{\\top} + \\mathrm{d}K\\, W_k^{\\top} + \\mathrm{d}V\\, W_v^{\\top}',
-    what: 'The input was used three times, so three gradients are added. Leave one out and every check fails.' },
+    what: 'The input was used three times, so three gradients are added. Leave one out and the check of this gradient fails.' },
 };
 
 const PROJECTION_TEX: Readonly<Record<Projection, string>> = {
