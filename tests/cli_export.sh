@@ -99,7 +99,7 @@ with open(sys.argv[1], "r+b") as f:
     f.seek(int(sys.argv[2]), 2 if int(sys.argv[2]) < 0 else 0); b = f.read(1)
     f.seek(-1, 1); f.write(bytes([b[0] ^ 1]))' "$1" "$2"
 }
-for file in model.safetensors tokenizer.json config.json metrics.jsonl window.safetensors ../../vitrine.wasm; do
+for file in model.safetensors tokenizer.json config.json metrics.jsonl window.safetensors ../../vitrine.wasm manifest.sha256; do
     for place in 9 -3; do
         cp "site/data/lab/$file" kept
         spoil "site/data/lab/$file" $place
@@ -107,7 +107,16 @@ for file in model.safetensors tokenizer.json config.json metrics.jsonl window.sa
         cp kept "site/data/lab/$file"
     done
 done
+for place in 9 -3; do
+    cp site/data/lab/manifest.json kept
+    spoil site/data/lab/manifest.json $place
+    refuses 1 "manifest.json has sha256" "one wrong bit in manifest.json, byte $place" "$vitrine" export --verify site
+    cp kept site/data/lab/manifest.json
+done
+ok "sha256sum agrees" sh -c 'cd site/data/lab && sha256sum --check --quiet manifest.sha256'
 exits 0 "all as it was" "$vitrine" export --verify site
+# What a forger does who mends this hash, too.
+seal() { (cd forged/data/lab && sha256sum manifest.json > manifest.sha256); }
 # A number that was changed by somebody who mends the hashes, too.
 cp -r site forged
 /usr/bin/python3 - <<'PYTHON'
@@ -124,6 +133,7 @@ manifest["files"]["window.safetensors"]["sha256"] = hashlib.sha256(data).hexdige
 manifest["tensors"]["sha256"] = hashlib.sha256(data[8 + n:]).hexdigest()
 json.dump(manifest, open(folder + "manifest.json", "w"))
 PYTHON
+seal
 refuses 1 "tensor h.0.att, element 0: 0.5" "a number that was made up, with hashes that fit" \
     "$vitrine" export --verify forged
 # FIELD VALUE: the manifest says something else.
@@ -133,6 +143,7 @@ claim() {
 path = "forged/data/lab/manifest.json"; m = json.load(open(path)); at = m
 for k in sys.argv[1].split(".")[:-1]: at = at[k]
 at[sys.argv[1].split(".")[-1]] = json.loads(sys.argv[2]); json.dump(m, open(path, "w"))' "$1" "$2"
+    seal
 }
 claim tensors.sha256 "\"$(printf '%064d' 0)\""
 refuses 1 "tensors" "another hash of the tensors" "$vitrine" export --verify forged
@@ -142,7 +153,7 @@ claim tokens '[999999, 1]'; refuses 3 "tokens" "ids that are none" "$vitrine" ex
 claim files '{}'
 refuses 1 "names 0 files" "no files" "$vitrine" export --verify forged
 claim tensors 3; refuses 3 "tensors" "no object" "$vitrine" export --verify forged
-echo '{' > forged/data/lab/manifest.json
+echo '{' > forged/data/lab/manifest.json; seal
 refuses 3 "manifest.json" "a manifest that is none" "$vitrine" export --verify forged
 
 # ---- a site ---------------------------------------------------------------------

@@ -1,6 +1,7 @@
 /* export.c -- see export.h. */
 #include "provenance/export.h"
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -8,11 +9,12 @@
 #include "provenance/manifest.h"
 
 #define METRICS "metrics.jsonl"
+#define SEAL    "manifest.sha256"
 
 static const char *const files[VT_EXPORT_FILES] = {
     "model.safetensors", "tokenizer.json", "config.json", METRICS, WINDOW_FILE, EXPORT_MODULE
 };
-enum { COPIED = 4, MOST_MANIFEST = 1 << 26 };
+enum { COPIED = 4, MOST_MANIFEST = 1 << 26, SEAL_SIZE = 96 };
 
 char *export_folder(const char *site, const char *as)
 {
@@ -164,6 +166,25 @@ static void write_hashes(js_writer *w, const vt_export_report *r, const gpt_wind
     js_close_object(w);
 }
 
+/* What sha256sum prints of the manifest: so that one wrong byte of it is found, too. */
+static void seal_text(char out[SEAL_SIZE], const bytes *manifest)
+{
+    char hash[65];
+    sha256_hex(hash, manifest->data, manifest->len);
+    snprintf(out, SEAL_SIZE, "%s  " MANIFEST_NAME "\n", hash);
+}
+
+static vt_status write_seal(const char *folder, const bytes *manifest, vt_error *err)
+{
+    char line[SEAL_SIZE];
+    char *path = io_join(folder, SEAL);
+    if (!path) return fail_memory(err, strlen(folder), "a file's name");
+    seal_text(line, manifest);
+    const vt_status s = io_replace(path, line, strlen(line), err);
+    free(path);
+    return s;
+}
+
 vt_status export_write_manifest(const char *folder, const vt_export_report *r,
                                 const export_facts *facts, vt_error *err)
 {
@@ -189,6 +210,7 @@ vt_status export_write_manifest(const char *folder, const vt_export_report *r,
     js_close_object(&w);
     vt_status s = js_end(&w, err);
     if (s == VT_OK) s = bytes_append(&text, "\n", 1, err);
+    if (s == VT_OK) s = write_seal(folder, &text, err);
     if (s == VT_OK) s = io_replace(path, text.data, text.len, err);
     bytes_free(&text);
     free(path);
@@ -197,11 +219,31 @@ vt_status export_write_manifest(const char *folder, const vt_export_report *r,
 
 /* ---- back --------------------------------------------------------------- */
 
+static vt_status check_seal(const char *folder, const bytes *manifest, vt_error *err)
+{
+    char expected[SEAL_SIZE];
+    bytes line = { 0 };
+    char *path = io_join(folder, SEAL);
+    if (!path) return fail_memory(err, strlen(folder), "a file's name");
+    seal_text(expected, manifest);
+    vt_status s = io_read(&line, path, SEAL_SIZE, err);
+    if (s == VT_OK && (line.len != strlen(expected) || memcmp(line.data, expected, line.len) != 0))
+        s = fail(err, VT_CHECK_FAILED, "%s: " MANIFEST_NAME " has sha256 %.16s..., this file says "
+                 "another", path, expected);
+    bytes_free(&line);
+    free(path);
+    return s;
+}
+
 vt_status export_read_manifest(json_t **out, const char *folder, vt_error *err)
 {
+    bytes text = { 0 };
     char *path = io_join(folder, MANIFEST_NAME);
     if (!path) return fail_memory(err, strlen(folder), "a file's name");
-    const vt_status s = js_read(out, path, MOST_MANIFEST, err);
+    vt_status s = io_read(&text, path, MOST_MANIFEST, err);
+    if (s == VT_OK) s = check_seal(folder, &text, err);
+    if (s == VT_OK) s = js_parse(out, text.data, text.len, path, err);
+    bytes_free(&text);
     free(path);
     return s;
 }

@@ -2,7 +2,7 @@
  *
  * site/data/AS holds model.safetensors, tokenizer.json, config.json, metrics.jsonl
  * (where there is one), window.safetensors, and the manifest, which names the
- * site's module as well.
+ * site's module as well; manifest.sha256 is its own hash.
  */
 #ifndef EXPORT_H
 #define EXPORT_H
@@ -39,7 +39,7 @@ typedef struct export_facts {
 VT_MUST_CHECK vt_status export_write_manifest(const char *folder, const vt_export_report *r,
                                               const export_facts *facts, vt_error *err);
 
-/* The manifest of a folder, and the files against it: VT_CHECK_FAILED. */
+/* The manifest of a folder against its hash, and the files against it: VT_CHECK_FAILED. */
 VT_MUST_CHECK vt_status export_read_manifest(json_t **out, const char *folder, vt_error *err);
 VT_MUST_CHECK vt_status export_compare_files(const json_t *manifest, const char *folder,
                                              const vt_export_report *r, vt_error *err);

@@ -285,7 +285,7 @@ function LabView({ props, engine }: { props: LabProps; engine: Engine }): JSX.El
       {layer && <Body code={props.code} layer={layer} state={s} setState={setState} say={setSaid} sourceWords={sourceWords} />}
       {proof}
       {grids}
-      {s.src === 'model' && verified && ready && parts && <parts.LabProvenance verified={verified} chosen={ready} />}
+      {s.src === 'model' && verified && ready && parts && <parts.LabProvenance verified={verified} chosen={ready} engine={engine} />}
     </Case>
   );
 }

@@ -23,6 +23,8 @@ import '../style/playground.css';
 /** A text for models that came without one. */
 const OWN_TEXT = 'It was a truth that she had never doubted, that';
 const STARTS = ['It was a truth that she had never doubted, that', 'The letter came on a Tuesday,\nand nobody', 'na\u00efve fa\u00e7ade, 3.14 & 2.71: '];
+/** Files that the model does not need to run. */
+const LEFT = ['window.safetensors', 'metrics.jsonl'];
 /** Typing pauses this long before the model reads. */
 const PAUSE = 200;
 
@@ -33,9 +35,11 @@ function useSize(): number | string | null {
   const [size, setSize] = useState<number | string | null>(null);
   useEffect(() => {
     let live = true;
-    import('../provenance/verify').then(async ({ fetchManifest }) => {
-      const { manifest } = await fetchManifest('data/playground/');
-      const needed = Object.entries(manifest.files).filter(([name]) => name !== 'window.safetensors' && name !== 'metrics.jsonl');
+    import('../provenance/verify').then(async ({ fetchManifest, MismatchError }) => {
+      const found = await fetchManifest('data/playground/').catch((error: unknown) => { if (error instanceof MismatchError) return null; throw error; });
+      if (!found) return; // loading will say which file
+      const { manifest } = found;
+      const needed = Object.entries(manifest.files).filter(([name]) => !LEFT.includes(name));
       if (live) setSize(needed.reduce((n, [, file]) => n + file.bytes, 0));
     }).catch((error: unknown) => { if (live) setSize(error instanceof Error ? error.message : String(error)); });
     return () => { live = false; };
@@ -219,7 +223,7 @@ function PlaygroundView(): JSX.Element {
         {d.refused !== null && <p class="note" role="alert">These files were not taken: {d.refused}</p>}
         <OwnFiles busy={!live || d.phase.status === 'opening'} files={own} onFiles={onFiles} />
         {opened && opened.manifest === null && <div class="under back"><button type="button" class="btn" onClick={() => { setOwn([]); d.openSite(); }}>Back to the site{'\u2019'}s model</button></div>}
-        {opened && <Panel manifest={opened.manifest} manifestHash={opened.manifestHash} moduleHash={opened.moduleHash} files={opened.files} bits={d.bits} text={shownText} />}
+        {opened && <Panel manifest={opened.manifest} moduleHash={opened.moduleHash} files={opened.files} bits={d.bits} text={shownText} left={LEFT} />}
       </div>
     </Case>
   );

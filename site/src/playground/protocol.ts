@@ -17,7 +17,6 @@ export interface OpenedModel {
   readonly windowWords: string;
   /** Null for a visitor's own files. */
   readonly manifest: Manifest | null;
-  readonly manifestHash: string | null;
   readonly moduleHash: string | null;
   /** For a visitor's own files there is nothing to compare with: expected is the hash itself. */
   readonly files: readonly VerifiedFile[];

@@ -73,10 +73,10 @@ async function openSite(base: string): Promise<OpenedModel> {
   // The module that runs here is the one that the manifest names, not only the file beside it.
   const named = found.manifest.files['../../vitrine.wasm']?.sha256;
   if (e.sha256 !== null && named !== undefined && e.sha256 !== named) {
-    throw new MismatchError([{ name: '../../vitrine.wasm', expected: named, found: e.sha256, verdict: 'mismatch', bytes: 0 }], found.manifest);
+    throw new MismatchError([{ name: '../../vitrine.wasm', expected: named, found: e.sha256, verdict: 'mismatch', bytes: 0 }]);
   }
   start(found.model, found.tokenizer, found.manifest, kept.window);
-  return { ...kept, sizes: found.sizes, parameters: found.manifest.model.parameters, manifest: found.manifest, manifestHash: found.manifestHash, moduleHash: e.sha256, files: found.files };
+  return { ...kept, sizes: found.sizes, parameters: found.manifest.model.parameters, manifest: found.manifest, moduleHash: e.sha256, files: found.files };
 }
 
 async function openOwn(base: string, files: readonly File[], heads: number | null): Promise<OpenedModel> {
@@ -97,7 +97,7 @@ async function openOwn(base: string, files: readonly File[], heads: number | nul
   const tokenizer = e.openTokenizer(merges, special, order);
   const kept = windowOf(checkpoint.sizes, undefined);
   start(e.openModel(checkpoint.sizes, checkpoint.tensor), tokenizer, null, kept.window);
-  return { ...kept, sizes: checkpoint.sizes, parameters: checkpoint.parameters, manifest: null, manifestHash: null, moduleHash: e.sha256, files: hashes };
+  return { ...kept, sizes: checkpoint.sizes, parameters: checkpoint.parameters, manifest: null, moduleHash: e.sha256, files: hashes };
 }
 
 function shorten(o: Open, next: NextToken): Next {

@@ -12,12 +12,13 @@ import '../style/provenance.css';
 export interface PanelProps {
   /** Null for a visitor's own files, which nothing vouches for. */
   readonly manifest: Manifest | null;
-  readonly manifestHash: string | null;
   /** sha256 of the module that runs. */
   readonly moduleHash: string | null;
   readonly files: readonly VerifiedFile[];
   /** Null while the window runs; a text where it failed. */
   readonly bits: Bits | string | null;
+  /** Files that were not loaded, because nothing here needs them. */
+  readonly left?: readonly string[];
   /** Which text is shown, and what ran it. */
   readonly text: string;
 }
@@ -34,7 +35,7 @@ export function FilesTable({ files, own = false }: { files: readonly VerifiedFil
   return (
     <div class="provscroll" role="region" aria-label="Files and their sha256" tabIndex={0}>
       <table class="provfiles">
-        <thead><tr><th scope="col">file</th><th scope="col">bytes</th><th scope="col">{own ? 'sha256, computed in this page' : 'sha256: of the manifest, and as recomputed here'}</th>{!own && <th scope="col">verdict</th>}</tr></thead>
+        <thead><tr><th scope="col">file</th><th scope="col">bytes</th><th scope="col">{own ? 'sha256, computed in this page' : 'sha256 as written down, and what this page found if it differs'}</th>{!own && <th scope="col">verdict</th>}</tr></thead>
         <tbody>
           {files.map((f) => (
             <tr key={f.name} class={f.verdict === 'mismatch' ? 'bad' : undefined}>
@@ -83,14 +84,13 @@ function fields(value: unknown, path: string, rows: Row[]): Row[] {
   return rows;
 }
 
-function AllFields({ manifest, hash }: { manifest: Manifest; hash: string | null }): JSX.Element {
+function AllFields({ manifest }: { manifest: Manifest }): JSX.Element {
   return (
     <details class="provall">
       <summary>Every field of manifest.json</summary>
       <div class="provscroll tall" role="region" aria-label="manifest.json" tabIndex={0}>
         <table>
           <tbody>
-            <tr><th scope="row">sha256 of manifest.json</th><td><code>{hash ?? VERDICTS.cannot}</code></td></tr>
             {fields(manifest, '', []).map(([path, value]) => <tr key={path}><th scope="row">{path}</th><td><code>{value}</code></td></tr>)}
           </tbody>
         </table>
@@ -125,10 +125,11 @@ export function Panel(p: PanelProps): JSX.Element {
         <dl><dt>Source</dt><dd>your own files, read in this page and sent nowhere</dd><dt>Module</dt><dd>vitrine.wasm <code>{p.moduleHash ?? VERDICTS.cannot}</code></dd><dt>Text</dt><dd>{p.text}</dd></dl>)}
       {p.manifest && <p class={`provline ${cannot ? '' : 'ok'}`}>{cannot ? `Cannot verify here. ${CANNOT}` : `${matched} files, sha256 recomputed in this page: match`}</p>}
       <FilesTable files={p.files} own={p.manifest === null} />
+      {p.manifest && p.left && <p class="provline">Not loaded here, so not compared: {Object.entries(p.manifest.files).filter(([name]) => p.left?.includes(name)).map(([name, f]) => `${name}, ${f.bytes} bytes`).join('; ')}.</p>}
       {p.manifest && <h4 class="over">WebAssembly against native: sha256 over every number of the exported window, forward and backward</h4>}
       {p.manifest && (p.bits === null ? <p class="provline">Running the exported window in this page{'\u2026'}</p>
         : typeof p.bits === 'string' ? <p class="provline bad">{p.bits}</p> : <BitsRows bits={p.bits} />)}
-      {p.manifest && <AllFields manifest={p.manifest} hash={p.manifestHash} />}
+      {p.manifest && <AllFields manifest={p.manifest} />}
     </div>
   );
 }

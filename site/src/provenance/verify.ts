@@ -23,8 +23,8 @@ export interface VerifiedFile {
 export interface Verified {
   readonly folder: string;
   readonly manifest: Manifest;
-  /** sha256 of manifest.json itself. */
-  readonly manifestHash: string | null;
+  /** manifest.json itself, compared with manifest.sha256. */
+  readonly manifestFile: VerifiedFile;
   readonly files: readonly VerifiedFile[];
   readonly sizes: Sizes;
   readonly model: Model;
@@ -41,7 +41,7 @@ export interface VerifiedModel extends Verified {
 
 /** Some file is not what the manifest names: `files` says which. */
 export class MismatchError extends Error {
-  constructor(readonly files: readonly VerifiedFile[], readonly manifest: Manifest) {
+  constructor(readonly files: readonly VerifiedFile[]) {
     const wrong = files.filter((f) => f.verdict === 'mismatch').map((f) => f.name);
     super(`${wrong.join(', ')}: the sha256 differs from the manifest's; no number of this model is shown`);
   }
@@ -83,12 +83,16 @@ const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
 /** A folder's manifest. */
 export interface Folder {
   readonly manifest: Manifest;
-  readonly manifestHash: string | null;
+  readonly manifestFile: VerifiedFile;
 }
 
+/** The manifest, compared with its own hash in manifest.sha256 before anything in it is believed. */
 export async function fetchManifest(folder: string): Promise<Folder> {
-  const bytes = await fetchBytes(`${folder}manifest.json`);
-  return { manifest: readManifest(text(bytes)), manifestHash: await sha256(bytes) };
+  const [bytes, seal] = await Promise.all([fetchBytes(`${folder}manifest.json`), fetchBytes(`${folder}manifest.sha256`)]);
+  const line = text(seal), known = /^([0-9a-f]{64}) {2}manifest\.json\n$/.exec(line);
+  const manifestFile = await check('manifest.json', bytes, known?.[1] ?? line.slice(0, 64));
+  if (manifestFile.verdict === 'mismatch' || !known) throw new MismatchError([{ ...manifestFile, verdict: 'mismatch' }]);
+  return { manifest: readManifest(text(bytes)), manifestFile };
 }
 
 interface Contents {
@@ -104,7 +108,7 @@ async function fetchVerified(folder: string, manifest: Manifest, wanted: (name: 
     contents.set(name, bytes);
     return check(name, bytes, expected);
   }));
-  if (files.some((f) => f.verdict === 'mismatch')) throw new MismatchError(files, manifest);
+  if (files.some((f) => f.verdict === 'mismatch')) throw new MismatchError(files);
   return {
     files,
     file: (name) => {
@@ -126,7 +130,7 @@ function open(folder: string, known: Folder, { files, file }: Contents, engine: 
   });
   const { merges, special, order } = readTokenizerFile(text(file('tokenizer.json')));
   return {
-    ...known, folder, files, sizes, model,
+    ...known, folder, sizes, model, files: [known.manifestFile, ...files],
     parameter: (name) => {
       const found = model.parameters.find((p) => p.name === name);
       const t = found ? parameters.get(found.file) : undefined;
