@@ -194,7 +194,7 @@ function PlaygroundView(): JSX.Element {
   const note = opened ? `${opened.manifest ? 'the site\u2019s model' : 'your own files'}, sha256 ${checkpoint?.found?.slice(0, 12) ?? 'cannot be computed here'}` : 'no model is loaded yet';
   const shownText = `${s.text === null && opened?.manifest ? 'the text of the export' : 'your own'}, run in this page on the fast kernels, in float32`;
   return (
-    <Case source="model" note={note} label="Your text through the model">
+    <Case source="model" note={note} label="Playground">
       <h2 class="vh">Your text through the model</h2>
       <div class="pg">
         {notes.length > 0 && <p class="note" role="status">Not understood in the address, and left out: {notes.join(', ')}.</p>}

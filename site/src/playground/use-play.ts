@@ -57,7 +57,7 @@ export function useDoings(): Doings {
   const [bits, setBits] = useState<Bits | string | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
   const [refused, setRefused] = useState<string | null>(null);
-  const turn = useRef(0), filtering = useRef(false), wanted = useRef<Filters | null>(null), draws = useRef<readonly Draw[]>([]);
+  const turn = useRef(0), filtering = useRef(false), wanted = useRef<Filters | null>(null), draws = useRef<Draw[]>([]);
   const now = useRef(phase);
   now.current = phase;
   useEffect(() => () => desk.current?.close(), []);
@@ -152,14 +152,24 @@ export function useDoings(): Doings {
     if (!d) return 0;
     const mine = turn.current, how = howOf(filters, seed);
     setRun((r) => ({ ...r, running: true, how: r.draws.length === 0 || r.how === how ? how : null }));
+    // Tokens may come faster than pictures: each picture shows all that have come.
+    let frame = 0, latest: Next | null = null;
+    const show = (): void => {
+      frame = 0;
+      if (mine !== turn.current || !latest) return;
+      const all = draws.current.slice();
+      setRun((r) => ({ ...r, draws: all }));
+      setNext(latest);
+    };
     try {
       const last = await d.ask<'draw'>({ kind: 'draw', count, filters, seed }, (made, after) => {
         if (mine !== turn.current) return;
-        draws.current = [...draws.current, made];
-        const all = draws.current;
-        setRun((r) => ({ ...r, draws: all }));
-        setNext(after);
+        draws.current.push(made);
+        latest = after;
+        frame ||= requestAnimationFrame(show);
       });
+      cancelAnimationFrame(frame);
+      show();
       if (mine === turn.current) setRun((r) => ({ ...r, running: false, last, ended: last.ended }));
       return last.count;
     } catch (error) {

@@ -148,8 +148,12 @@ function generationOf(o: Open, filters: Filters, seed: number): Generation {
   return g;
 }
 
-/** Lets a message in: `stop`, above all. */
-const breathe = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0));
+/** Lets a message in: `stop`, above all. A timer would wait four milliseconds; a channel does not. */
+const breath = new MessageChannel();
+const breathe = (): Promise<void> => new Promise((resolve) => {
+  breath.port1.onmessage = () => resolve();
+  breath.port2.postMessage(null);
+});
 
 async function draw(number: number, count: number, filters: Filters, seed: number): Promise<Answers['draw']> {
   const o = current();
@@ -165,7 +169,7 @@ async function draw(number: number, count: number, filters: Filters, seed: numbe
     o.logits = g.logits();
     const bytes = o.tokenizer.bytes(step.id);
     scope.postMessage({ number, draw: { id: step.id, bytes, token: visible(bytes), probability: step.probability }, next: nextOf(o, filters) });
-    if (made % 4 === 0 || count === 1) await breathe();
+    await breathe();
   }
   return { count: made, milliseconds: performance.now() - before, ended };
 }

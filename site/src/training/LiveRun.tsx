@@ -65,7 +65,7 @@ function LiveRunView(): JSX.Element {
   const steps = state.status === 'following' || state.status === 'lost' ? state.steps : null;
   const last = steps?.[steps.length - 1];
   return (
-    <Case source="model" note="a run in progress: the log that this server reads, which no hash vouches for yet" label="A run in progress">
+    <Case source="model" note="a run in progress: the log that this server reads, which no hash vouches for yet" label="Curves of the run in progress">
       <div class="run">
         <div class="runbar">
           {steps ? <button type="button" class="btn" onClick={stop}>Stop following</button>

@@ -57,7 +57,7 @@ function ShippedRunView({ engine }: ViewProps<object, undefined>): JSX.Element {
   const ready = state.status === 'ready' ? state : null;
   const note = ready ? `the run that made the ${which === 'lab' ? 'lab' : 'playground'}\u2019s model, sha256 ${ready.manifest.files['model.safetensors']?.sha256.slice(0, 12) ?? ''}` : 'the run that made this site\u2019s model';
   return (
-    <Case source="model" note={note} label="The run that made this site's model">
+    <Case source="model" note={note} label="Curves of the run">
       <div class="run" ref={root}>
         <div class="runbar">
           <Segment label="Model" value={which} onChoose={setWhich} choices={[{ value: 'playground', text: 'of the playground' }, { value: 'lab', text: 'of the attention lab' }]} />
