@@ -7,6 +7,7 @@ import type { Example } from './types';
 
 export const examples: Readonly<Record<string, () => Promise<{ readonly example: Example }>>> = {
   adjoint: () => import('./adjoint'),
+  anymask: () => import('./anymask'),
   attention: () => import('./attention'),
   block: () => import('./block'),
   differences: () => import('./differences'),
