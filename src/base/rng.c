@@ -202,7 +202,7 @@ double rng_normal(rng *r)
         const uint64_t position = draw >> 9 & UINT64_C(0x000fffffffffffff);
         double x = (double)position * ZIGGURAT_WI[layer];
         if ((draw >> 8 & 1) != 0) x = -x;
-        if (position < ZIGGURAT_KI[layer]) return x;
+        if (position < ziggurat_ki(layer)) return x;
         /* NumPy takes the tail's sign from another bit than the body's. */
         if (layer == 0) return normal_tail(r, (position >> 8 & 1) != 0);
         const double above = ZIGGURAT_FI[layer - 1], below = ZIGGURAT_FI[layer];

@@ -1,5 +1,5 @@
-/* lab_exports.c -- code lab 01 in the page: draws, pass, checks, the experiment of
- * the scaling.  See exports.h and lab/lab.h. */
+/* lab_exports.c -- code lab 01 in the page: draws, pass, checks, the experiments of
+ * the scaling and of the temperature.  See exports.h and lab/lab.h. */
 #include "wasm/exports.h"
 #include <math.h>
 #include <stddef.h>
@@ -22,7 +22,9 @@ double page_lab_loss(const page_lab *p);
 const int *page_lab_targets(const page_lab *p);
 int    page_lab_tensor(const page_lab *p, size_t i, uint32_t out[8]);
 vt_status page_lab_check(const page_lab *p, double central[5], double complex_[5]);
-vt_status page_lab_scaling(int d_head, double seed, double out[7]);
+void   page_lab_verdict(const page_lab *p, double out[11]);
+void   page_lab_soften(const page_lab *p, double temperature, double out[VT_LAB_V + 1]);
+vt_status page_lab_scaling(int d_head, double seed, double out[11]);
 
 static void widen(double *out, const float *x, size_t n)
 {
@@ -157,9 +159,35 @@ EXPORT(page_lab_check) vt_status page_lab_check(const page_lab *p, double centra
     return VT_OK;
 }
 
-/* The scores' standard deviation and its error, mean largest weight, raw and scaled,
- * mean gradient, raw and scaled; rows drawn. */
-EXPORT(page_lab_scaling) vt_status page_lab_scaling(int d_head, double seed, double out[7])
+/* What vt_lab() says of the gradient by hand: PASS and the share of the bound used, of
+ * central differences and of the complex step; then of the differences all in float: PASS,
+ * worst and mean relative error, entries within the bounds in double, entries where the
+ * loss did not move, that loss, and the distance to the next float. */
+EXPORT(page_lab_verdict) void page_lab_verdict(const page_lab *p, double out[11])
+{
+    vt_lab_check checks[VT_LAB_CHECKS];
+    vt_lab_float_check f;
+    lab_check(checks, &f, p->grad, &p->c);
+    const double numbers[11] = { checks[0].pass, checks[0].budget_used,
+                                 checks[1].pass, checks[1].budget_used,
+                                 f.check.pass, f.check.worst, f.mean, (double)f.within,
+                                 (double)f.zero, f.loss, f.spacing };
+    memcpy(out, numbers, sizeof numbers);
+}
+
+/* softmax(logits / temperature) of the last position, and its entropy in bits. */
+EXPORT(page_lab_soften)
+void page_lab_soften(const page_lab *p, double temperature, double out[VT_LAB_V + 1])
+{
+    vt_lab_soft x = { .temperature = temperature };
+    lab_soften(&x, p->stages.logits + (VT_LAB_T - 1) * VT_LAB_V);
+    memcpy(out, x.probs, sizeof x.probs);
+    out[VT_LAB_V] = x.entropy;
+}
+
+/* The scores' standard deviation, mean largest weight, raw and scaled, mean gradient, raw
+ * and scaled, each with its error; rows drawn. */
+EXPORT(page_lab_scaling) vt_status page_lab_scaling(int d_head, double seed, double out[11])
 {
     vt_lab_scaling x = { .d_head = d_head };
     uint64_t number;
@@ -168,9 +196,10 @@ EXPORT(page_lab_scaling) vt_status page_lab_scaling(int d_head, double seed, dou
         s = fail(&page_error_line, VT_USAGE, "d_head %d: expected 1 to 4096", d_head);
     if (!s) s = lab_scaling(&x, number, &page_error_line);
     if (s) return s;
-    const double numbers[7] = { x.score_std.value, x.score_std.error, x.weight_raw.value,
-                                x.weight_scaled.value, x.gradient_raw.value,
-                                x.gradient_scaled.value, (double)x.rows };
-    memcpy(out, numbers, sizeof numbers);
+    /* Five measures, one behind the other. */
+    _Static_assert(offsetof(vt_lab_scaling, gradient_scaled) - offsetof(vt_lab_scaling, score_std)
+                   == 4 * sizeof(vt_lab_measure), "no gap between them");
+    memcpy(out, &x.score_std, 5 * sizeof x.score_std);
+    out[10] = (double)x.rows;
     return VT_OK;
 }
