@@ -273,8 +273,8 @@ describe('the code lab', () => {
   });
   it('shows why scores are divided by the root of the head\'s size', () => {
     for (const s of engine.labScaling(0)) {
-      expect(Math.abs(s.deviation - Math.sqrt(s.dHead))).toBeLessThan(5 * s.error);
-      expect(s.scaledMax).toBeLessThan(s.rawMax);
+      expect(Math.abs(s.deviation.value - Math.sqrt(s.dHead))).toBeLessThan(5 * s.deviation.error);
+      expect(s.scaledMax.value).toBeLessThan(s.rawMax.value);
     }
   });
   it('refuses what vt_lab refuses', () => {

@@ -56,9 +56,12 @@ export class PreparedIslands {
     this.names.add(ready.name);
     for (const tex of ready.tex) this.record(tex, false);
     const View = ready.island.view;
+    const { inert = false } = ready.island;
+    // What never wakes needs no dictionary either.
+    const still: Typeset = (tex, display) => typeset(tex, display);
     return (
-      <div data-island={ready.name} data-props={JSON.stringify(ready.props)}>
-        <TypesetContext.Provider value={this.record}>
+      <div data-island={inert ? undefined : ready.name} data-props={inert ? undefined : JSON.stringify(ready.props)}>
+        <TypesetContext.Provider value={inert ? still : this.record}>
           <View props={ready.props} loaded={ready.loaded} engine={this.engine} />
         </TypesetContext.Provider>
       </div>

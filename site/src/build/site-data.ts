@@ -37,6 +37,10 @@ export class Sources implements SiteData {
     }
   }
 
+  text(file: string): string {
+    return this.tree.text(file);
+  }
+
   code(file: string, start: number, end: number): CodeExcerpt {
     const lines = highlight(file, this.tree.text(file), (label) => label in this.map.labels);
     if (start < 1 || end < start || end > lines.length) throw new Error(`${file}: lines ${start} to ${end} are not all there (it has ${lines.length})`);

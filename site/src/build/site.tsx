@@ -10,7 +10,7 @@ import type { ExampleTensor } from '../examples/types';
 import { examples } from '../examples/registry';
 import { islands as registry } from '../pages/islands';
 import { Assets } from './assets';
-import { exampleBlock, makeShapesBlock, shapesBlock } from './blocks';
+import { exampleBlock, makeShapesBlock, shapesBlock, type About } from './blocks';
 import { readContent } from './content';
 import { BuildProvider, type Build } from './context';
 import { renderDocument } from './document';
@@ -52,16 +52,21 @@ async function openEngine(file: string, faults: Faults): Promise<{ engine: Engin
   return { engine: await loadEngine(bytes), hash: createHash('sha256').update(bytes).digest('hex') };
 }
 
+interface ExampleRun {
+  readonly tensors: readonly ExampleTensor[];
+  readonly about: About;
+}
+
 /** Runs every example that the content uses, once. */
-async function runExamples(content: Content, engine: Engine | null, faults: Faults): Promise<Map<string, readonly ExampleTensor[]>> {
-  const runs = new Map<string, readonly ExampleTensor[]>();
+async function runExamples(content: Content, engine: Engine | null, faults: Faults): Promise<Map<string, ExampleRun>> {
+  const runs = new Map<string, ExampleRun>();
   const names = new Set(content.pages.flatMap((p) => p.concepts.map((c) => c.example.use)));
   for (const name of names) {
     const open = examples[name];
     if (!open || engine === null) continue;
     try {
       const { example } = await open();
-      runs.set(name, example.run(engine, example.inputs));
+      runs.set(name, { tensors: example.run(engine, example.inputs), about: example });
     } catch (error) {
       faults.add(`examples/${name}`, '', error instanceof Error ? error.message : String(error));
     }
@@ -69,11 +74,12 @@ async function runExamples(content: Content, engine: Engine | null, faults: Faul
   return runs;
 }
 
-function makeShapes(content: Content, runs: ReadonlyMap<string, readonly ExampleTensor[]>, faults: Faults): void {
+function makeBlocks(content: Content, runs: ReadonlyMap<string, ExampleRun>, faults: Faults): void {
   for (const page of content.pages) for (const c of page.concepts) {
-    const tensors = runs.get(c.example.use);
-    if (tensors) checkTensors(c, tensors, faults);
-    makeShapesBlock(c, (name) => tensors?.find((t) => t.id === name)?.shape ?? null);
+    const run = runs.get(c.example.use);
+    if (run) checkTensors(c, run.tensors, faults);
+    exampleBlock(c, run?.about);
+    makeShapesBlock(c, (name) => run?.tensors.find((t) => t.id === name)?.shape ?? null, run?.about.source);
   }
 }
 
@@ -117,7 +123,7 @@ export async function buildSite(paths: Paths, draft: boolean): Promise<Site> {
   const assets = Assets.read(join(paths.work, 'client/chunks.json'));
   const { engine, hash } = await openEngine(join(paths.root, 'build/wasm/vitrine.wasm'), faults);
   const runs = await runExamples(content, engine, faults);
-  makeShapes(content, runs, faults);
+  makeBlocks(content, runs, faults);
   if (faults.list.length > 0 && !draft) return { content, sources, faults, assets, files: new Map(), loads: new Map() };
 
   const files = new Map<string, string>();

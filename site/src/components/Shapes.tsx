@@ -5,7 +5,7 @@
  */
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { sourceWords } from './content';
+import { sourceWords, type Source } from './content';
 import { defineIsland, type ViewProps } from './island';
 import { onModelShapes, requestModelShapes, type ModelShapes } from './model-shapes';
 import { Tex } from './Tex';
@@ -20,6 +20,8 @@ export interface ShapeStep {
   readonly size: readonly number[] | null;
 }
 export interface ShapesProps {
+  /** Of the run that gave the sizes; default: example. */
+  readonly source?: Source;
   readonly flow: readonly ShapeStep[];
 }
 
@@ -58,11 +60,12 @@ function View({ props, engine }: ViewProps<ShapesProps, undefined>): JSX.Element
   }), []);
   const both = props.flow.every((s) => s.model !== null);
   const real = model !== null && both;
+  const source = real ? 'model' : props.source ?? 'example';
   return (
-    <div class="flowbox" data-source={real ? 'model' : 'example'}>
+    <div class="flowbox" data-source={source}>
       <div class="shapes">{props.flow.map((s) => <Step step={s} size={real ? sizeIn(model, s.model as string) : s.size} />)}</div>
       <p class="cap">
-        Sizes: {sourceWords[real ? 'model' : 'example']}{real ? `, ${model.words}` : ''}.{' '}
+        Sizes: {sourceWords[source]}{real ? `, ${model.words}` : ''}.{' '}
         {both ? <button type="button" class="btn quiet live" onClick={() => requestModelShapes(!real, engine)}>{real ? 'Sizes of the example' : 'Sizes of the trained model'}</button> : null}
         {note === '' ? null : <span role="status">{note}</span>}
       </p>

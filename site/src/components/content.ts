@@ -13,6 +13,8 @@ export interface Block {
   readonly text?: string;
   /** With a source, the island is put in a case that carries its tag; without, it brings its own. */
   readonly source?: Source;
+  /** Said on the case's frame, beside the source. */
+  readonly note?: string | undefined;
   readonly props: Readonly<Record<string, unknown>>;
 }
 

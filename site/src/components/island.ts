@@ -20,6 +20,8 @@ export interface ViewProps<Props, Loaded> {
 }
 
 export interface Island<Props, Loaded = undefined> {
+  /** Drawn at build and never woken: HTML answers by itself. Its properties do not travel. */
+  readonly inert?: boolean;
   /**
    * At build only: adds to the properties what the browser cannot know, such as
    * lines of source and their links.  The result must be plain JSON.

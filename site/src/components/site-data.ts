@@ -65,6 +65,8 @@ export interface Place {
 
 export interface SiteData {
   readonly map: SourceMap;
+  /** The text of a file of the tree. Throws where there is none. */
+  text(file: string): string;
   /** Lines of a file, highlighted. Throws where the file or the range does not exist. */
   code(file: string, start: number, end: number): CodeExcerpt;
   /** All lines of a function. */

@@ -1,18 +1,11 @@
 /* codelab.ts -- code lab 01: src/wasm/lab_exports.c. */
 import { integer, readTensors, type Module } from './module';
-import type { LabRun } from './types';
-
-export interface LabOptions {
-  readonly seed: number;
-  readonly heads: number;
-  readonly temperature: number;
-  readonly scalar: 'f64' | 'f32';
-}
+import type { LabOptions, LabRun, LabScaling, LabVerdict } from './types';
 
 /** The widths of the experiment: vt_lab's. */
 const D_HEADS = [16, 64, 256, 1024];
 const TENSORS = ['Wq', 'Wk', 'Wv', 'Wo', 'X'];
-const POSITIONS = 6;
+const POSITIONS = 6, VOCABULARY = 10;
 
 function withRun<T>(module: Module, o: LabOptions, work: (handle: number) => T): T {
   const handle = module.mustMake('page_lab_new', o.seed, integer(o.heads, 'heads', 1), o.temperature,
@@ -48,18 +41,47 @@ export function labCheck(
   );
 }
 
-export function labScaling(module: Module, seed: number): readonly {
-  dHead: number; deviation: number; error: number; rawMax: number; scaledMax: number;
-  rawGradient: number; scaledGradient: number;
-}[] {
+export function labVerdict(module: Module, options: LabOptions): LabVerdict {
+  return withRun(module, options, (handle) =>
+    module.within((scope) => {
+      const out = scope.room(8 * 11);
+      module.call('page_lab_verdict', handle, out);
+      const n = module.doubles(out, 11), at = (i: number): number => n[i]!;
+      return {
+        central: { pass: at(0) === 1, share: at(1) },
+        complex: { pass: at(2) === 1, share: at(3) },
+        float: { pass: at(4) === 1, worst: at(5), mean: at(6), within: at(7), still: at(8), loss: at(9), spacing: at(10) },
+      };
+    }),
+  );
+}
+
+export function labSoften(
+  module: Module,
+  options: LabOptions,
+  temperatures: readonly number[],
+): readonly { temperature: number; probabilities: Float64Array; entropy: number }[] {
+  return withRun(module, options, (handle) =>
+    module.within((scope) => {
+      const out = scope.room(8 * (VOCABULARY + 1));
+      return temperatures.map((temperature) => {
+        module.call('page_lab_soften', handle, temperature, out);
+        const n = module.doubles(out, VOCABULARY + 1);
+        return { temperature, probabilities: n.slice(0, VOCABULARY), entropy: n[VOCABULARY]! };
+      });
+    }),
+  );
+}
+
+export function labScaling(module: Module, seed: number): readonly LabScaling[] {
   return module.within((scope) => {
-    const out = scope.room(56);
+    const out = scope.room(8 * 11);
     return D_HEADS.map((dHead) => {
       module.must('page_lab_scaling', dHead, seed, out);
-      const [deviation, error, rawMax, scaledMax, rawGradient, scaledGradient] = module.doubles(out, 7);
+      const n = module.doubles(out, 11), measure = (i: number) => ({ value: n[2 * i]!, error: n[2 * i + 1]! });
       return {
-        dHead, deviation: deviation!, error: error!, rawMax: rawMax!, scaledMax: scaledMax!,
-        rawGradient: rawGradient!, scaledGradient: scaledGradient!,
+        dHead, rows: n[10]!, deviation: measure(0), rawMax: measure(1), scaledMax: measure(2),
+        rawGradient: measure(3), scaledGradient: measure(4),
       };
     });
   });

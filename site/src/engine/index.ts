@@ -1,7 +1,7 @@
 /* index.ts -- makes the engine of types.ts from the module's bytes, in Node as in the
  * browser. */
 import { attention, attentionDerivative } from './attention';
-import { lab, labCheck, labScaling } from './codelab';
+import { lab, labCheck, labScaling, labSoften, labVerdict } from './codelab';
 import { callDefinition } from './definitions';
 import { integer, Module } from './module';
 import { listParameters, openModel } from './model';
@@ -58,6 +58,8 @@ export async function loadEngine(bytes: BufferSource): Promise<Engine> {
       }),
     lab: (options) => lab(module, options),
     labCheck: (options) => labCheck(module, options),
+    labVerdict: (options) => labVerdict(module, options),
+    labSoften: (options, temperatures) => labSoften(module, options, temperatures),
     labScaling: (seed) => labScaling(module, seed),
     normals: (seed, count) => random(module, seed, count, true),
     uniforms: (seed, count) => random(module, seed, count, false),

@@ -130,6 +130,48 @@ export interface Tokenizer {
   close(): void;
 }
 
+export interface LabOptions {
+  readonly seed: number;
+  readonly heads: number;
+  readonly temperature: number;
+  readonly scalar: 'f64' | 'f32';
+}
+/** One check of all gradients: passed, and the largest share of its bound that an error takes. */
+export interface LabCheck {
+  readonly pass: boolean;
+  readonly share: number;
+}
+export interface LabVerdict {
+  readonly central: LabCheck;
+  readonly complex: LabCheck;
+  /** Central differences all in float. */
+  readonly float: {
+    readonly pass: boolean;
+    readonly worst: number;
+    readonly mean: number;
+    /** Entries within the bounds of the check in double, and entries where the loss did not move. */
+    readonly within: number;
+    readonly still: number;
+    readonly loss: number;
+    /** From that loss to the next float. */
+    readonly spacing: number;
+  };
+}
+export interface LabMeasure {
+  readonly value: number;
+  readonly error: number;
+}
+export interface LabScaling {
+  readonly dHead: number;
+  /** Queries drawn. */
+  readonly rows: number;
+  readonly deviation: LabMeasure;
+  readonly rawMax: LabMeasure;
+  readonly scaledMax: LabMeasure;
+  /** Frobenius norm of the softmax's Jacobian. */
+  readonly rawGradient: LabMeasure;
+  readonly scaledGradient: LabMeasure;
+}
 export interface LabRun {
   readonly tensors: Tensors;
   readonly loss: number;
@@ -163,10 +205,15 @@ export interface Engine {
   /** AdamW, learning-rate schedule, clipping: definitions of the trainer. */
   learningRate(step: number, steps: number, warmup: number, max: number, min: number): number;
   /** The code lab: draws of the seed, forward and backward. */
-  lab(options: { seed: number; heads: number; temperature: number; scalar: 'f64' | 'f32' }): LabRun;
+  lab(options: LabOptions): LabRun;
   /** Of each gradient by hand, the largest relative error |a - b| / (|a| + |b|) against the two checks. */
-  labCheck(options: { seed: number; heads: number; temperature: number; scalar: 'f64' | 'f32' }): readonly { tensor: string; central: number; complex: number }[];
-  labScaling(seed: number): readonly { dHead: number; deviation: number; error: number; rawMax: number; scaledMax: number; rawGradient: number; scaledGradient: number }[];
+  labCheck(options: LabOptions): readonly { tensor: string; central: number; complex: number }[];
+/** What `vitrine lab` says of these gradients: PASS where every error is within what rounding and truncation can explain. */
+  labVerdict(options: LabOptions): LabVerdict;
+  /** softmax(logits / temperature) of the last position of a run, and its entropy in bits. */
+  labSoften(options: LabOptions, temperatures: readonly number[]): readonly { temperature: number; probabilities: Float64Array; entropy: number }[];
+  /** Of queries and keys with entries of variance 1: each number with one standard error of sampling. */
+  labScaling(seed: number): readonly LabScaling[];
   /** NumPy's default_rng(seed): standard normals. */
   normals(seed: readonly number[], count: number): Float64Array;
   /** uniform doubles, default_rng(seed).random(count) */

@@ -10,6 +10,7 @@ export const examples: Readonly<Record<string, () => Promise<{ readonly example:
   anymask: () => import('./anymask'),
   attention: () => import('./attention'),
   block: () => import('./block'),
+  codelab: () => import('./codelab'),
   differences: () => import('./differences'),
   elementary: () => import('./elementary'),
   embedding: () => import('./embedding'),

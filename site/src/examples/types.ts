@@ -3,6 +3,7 @@
  * An example runs the C code on hand-picked inputs and names the tensors that came out.
  * For any cell it can write out the arithmetic with its operands: a ledger.
  */
+import type { Source } from '../components/content';
 import type { Engine } from '../engine/types';
 
 /** One line of a ledger: cells of one row, left to right; numbers are drawn with the page's format. */
@@ -56,6 +57,10 @@ export interface ExampleTensor {
 
 export interface Example {
   readonly id: string;
+  /** Where its numbers come from; default: example. */
+  readonly source?: Source;
+  /** Said on the frame beside the source: the seed of what was drawn. */
+  readonly note?: string;
   /** Inputs by name, hand-picked: content/inputs/ID.json; a visitor's edits replace numbers. */
   readonly inputs: Readonly<Record<string, readonly number[] | readonly (readonly number[])[]>>;
   /** Runs the C code. */

@@ -7,6 +7,15 @@ import type { AnyIsland } from '../components/island';
 
 export const islands: Readonly<Record<string, () => Promise<{ readonly island: AnyIsland }>>> = {
   lab: () => import('../lab/Lab'),
+  'codelab-plan': () => import('../codelab/Plan'),
+  'codelab-model': () => import('../codelab/Model'),
+  'codelab-run': () => import('../codelab/Run'),
+  'codelab-checks': () => import('../codelab/Checks'),
+  'codelab-scaling': () => import('../codelab/Scaling'),
+  'codelab-temperature': () => import('../codelab/Temperature'),
+  'codelab-exercises': () => import('../codelab/Exercises'),
+  'codelab-quiz': () => import('../codelab/Quiz'),
+  'codelab-next': () => import('../codelab/Next'),
   example: () => import('../components/ExampleView'),
   overview: () => import('./overview/Overview'),
   shapes: () => import('../components/Shapes'),

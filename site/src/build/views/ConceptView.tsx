@@ -29,7 +29,7 @@ export function Live({ block, small = true }: { block: Block; small?: boolean })
   return (
     <>
       {block.text === undefined ? null : <Prose text={block.text} />}
-      {block.source === undefined ? drawn : <Case source={block.source} small={small} label={block.title}>{drawn}</Case>}
+      {block.source === undefined ? drawn : <Case source={block.source} note={block.note} small={small} label={block.title}>{drawn}</Case>}
     </>
   );
 }
