@@ -46,22 +46,25 @@ export function checkLab(engine: Engine, options: LabOptions): Checked {
   };
 }
 
+/** Small errors by their power of ten, others plainly. */
+const size = (x: number): string => (x < 0.01 ? sci(x, 2) : fmt(x, 2));
+
 function Table({ rows, verdict }: Pick<Checked, 'rows' | 'verdict'>): JSX.Element {
   const entries = rows.reduce((n, r) => n + r.entries, 0), worst = (of: (r: Row) => number): number => Math.max(...rows.map(of));
   const bound = (share: number): string => `${fmt(100 * share, share < 0.1 ? 2 : 0)} % of its bound used`;
   return (
     <div class="tbl" tabIndex={0} role="region" aria-label="Checks of every gradient">
-      <table class="data">
+      <table class="data clchecks">
         <thead><tr>
           <th scope="col">Gradient on</th><th scope="col" class="num">Entries compared</th><th scope="col" class="num">Central differences</th>
           <th scope="col" class="num">Complex step</th><th scope="col" class="num">Central differences, float32</th>
         </tr></thead>
         <tbody>
           {rows.map((r) => (
-            <tr key={r.tensor}><th scope="row">{r.tensor}</th><td class="num">{r.entries} of {r.entries}</td><td class="num">{sci(r.central, 2)}</td><td class="num">{sci(r.complex, 2)}</td><td class="num">{sci(r.float, 2)}</td></tr>
+            <tr key={r.tensor}><th scope="row">{r.tensor}</th><td class="num">{r.entries} of {r.entries}</td><td class="num">{size(r.central)}</td><td class="num">{size(r.complex)}</td><td class="num">{size(r.float)}</td></tr>
           ))}
           <tr class="sum">
-            <th scope="row">all, the worst</th><td class="num">{entries} of {entries}</td><td class="num">{sci(worst((r) => r.central), 2)}</td><td class="num">{sci(worst((r) => r.complex), 2)}</td><td class="num">{sci(worst((r) => r.float), 2)}</td>
+            <th scope="row">all, the worst</th><td class="num">{entries} of {entries}</td><td class="num">{size(worst((r) => r.central))}</td><td class="num">{size(worst((r) => r.complex))}</td><td class="num">{size(worst((r) => r.float))}</td>
           </tr>
           <tr>
             <th scope="row">verdict</th><td />

@@ -37,15 +37,15 @@ const NODES: readonly Node[] = [
   { id: 'loss', symbol: 'loss', letters: '', wide: [1130, 175], tall: [150, 754] },
 ];
 const EDGES: readonly Edge[] = [
-  { from: 'X', to: 'Q', says: 'Wq', wide: [-4, -20], tall: [-34, 0] },
-  { from: 'X', to: 'K', says: 'Wk', wide: [8, -14], tall: [20, 4] },
-  { from: 'X', to: 'V', says: 'Wv', wide: [-4, 30], tall: [36, 0] },
-  { from: 'Q', to: 'masked', says: 'Q K\u1d40 / \u221ad_h, mask', wide: [8, -28], tall: [-46, -4] },
+  { from: 'X', to: 'Q', says: 'W_q', wide: [-4, -20], tall: [-34, 0] },
+  { from: 'X', to: 'K', says: 'W_k', wide: [8, -14], tall: [20, 4] },
+  { from: 'X', to: 'V', says: 'W_v', wide: [-4, 30], tall: [36, 0] },
+  { from: 'Q', to: 'masked', says: 'Q K\u1d40 / \u221ad_h, mask', wide: [8, -28], tall: [-46, -2] },
   { from: 'K', to: 'masked' },
   { from: 'masked', to: 'P', says: 'softmax', wide: [0, -16], tall: [42, 4] },
   { from: 'P', to: 'O', says: 'P V', wide: [20, -18], tall: [-40, 6] },
   { from: 'V', to: 'O' },
-  { from: 'O', to: 'logits', says: 'Wo', wide: [0, -16], tall: [28, 4] },
+  { from: 'O', to: 'logits', says: 'W_o', wide: [0, -16], tall: [28, 4] },
   { from: 'logits', to: 'loss', says: 'targets', wide: [0, -16], tall: [40, 4] },
 ];
 
@@ -76,6 +76,11 @@ function Arrow({ from, to, back }: { from: Point; to: Point; back: boolean }): J
   );
 }
 
+/** `W_q`: what stands behind the sign is set low. */
+function Says({ text }: { text: string }): JSX.Element {
+  return <>{text.split(/(_\w)/).map((part, k) => (part.startsWith('_') ? [<tspan key={k} dy="3" font-size="11">{part.slice(1)}</tspan>, <tspan key={`${k}b`} dy="-3">{'\u200b'}</tspan>] : part))}</>;
+}
+
 function Box({ node, at, size }: { node: Node; at: Point; size: string }): JSX.Element {
   return (
     <g>
@@ -97,7 +102,8 @@ function Drawing({ kind, sizes }: { kind: 'wide' | 'tall'; sizes: (node: Node) =
           <g key={`${e.from}${e.to}`}>
             <Arrow from={a} to={b} back={false} />
             <Arrow from={a} to={b} back />
-            {e.says === undefined ? null : <text class="says" x={middle[0] + d[0]} y={middle[1] + d[1]} text-anchor="middle">{e.says}</text>}
+            {e.says === undefined ? null : (kind === 'tall' ? e.says.split(', ') : [e.says]).map((line, k) => (
+              <text key={line} class="says" x={middle[0] + d[0]} y={middle[1] + d[1] + 16 * k} text-anchor="middle"><Says text={line} /></text>))}
           </g>
         );
       })}

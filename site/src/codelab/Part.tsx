@@ -2,7 +2,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import '../style/codelab.css';
 
-export function Part({ title, words, children }: { title: string; words?: ComponentChildren; children?: ComponentChildren }): JSX.Element {
+export function Part({ title, words, children }: { title: ComponentChildren; words?: ComponentChildren; children?: ComponentChildren }): JSX.Element {
   return (
     <div class="clpart">
       <h2>{title}</h2>

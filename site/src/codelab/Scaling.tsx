@@ -34,7 +34,7 @@ function View({ props, loaded, engine }: ViewProps<Props, readonly LabScaling[]>
   const first = rows[0]!, last = rows[rows.length - 1]!;
   const published = props.published;
   return (
-    <Part title={'Experiment 1: why divide by \u221ad_h?'} words={<p>
+    <Part title={<>Experiment 1: why divide by <Tex tex="\sqrt{d_h}" />?</>} words={<p>
       Draw queries and keys with entries of variance one. A score is a sum of <Tex tex="d_h" /> products, so its standard deviation
       is <Tex tex="\sqrt{d_h}" />: wider heads have larger scores, though nothing else changed. Softmax of large scores gives almost
       everything to one key. That is not the harm. The harm is what comes back: the derivative of a softmax that is sure of itself
@@ -60,8 +60,8 @@ function View({ props, loaded, engine }: ViewProps<Props, readonly LabScaling[]>
           </table>
         </div>
         <p class="cap">Means over {first.rows} queries that look at {props.keys} keys each; {'\u00b1'} is one standard error of this sample. Softmax gradient: the Frobenius norm (root of the sum of squares) of
-          softmax's matrix of derivatives. From the narrowest head to the widest it falls from {fmt(first.rawGradient.value)} to {fmt(last.rawGradient.value)} on raw scores, and
-          goes from {fmt(first.scaledGradient.value)} to {fmt(last.scaledGradient.value)} on scaled ones.</p>
+          softmax's matrix of derivatives. From the narrowest head to the widest it goes from {fmt(first.rawGradient.value)} to {fmt(last.rawGradient.value)} on raw scores. On scaled
+          ones it is {fmt(first.scaledGradient.value)} for the narrowest and {fmt(last.scaledGradient.value)} for the widest.</p>
       </Case>
       {published === undefined ? null : <p class="cap clnote"><em>published</em> (Code Lab 01, its own run with seed 0; the error of its sample is not given): deviation {published.scaling.map((s) => s.deviation).join(' / ')};
         largest weight raw {published.scaling.map((s) => s.rawMax).join(' / ')}, scaled {published.scaling.map((s) => s.scaledMax).join(' / ')}. It drew other numbers, so the two agree within sampling error, not in digits.</p>}
