@@ -19,13 +19,14 @@ function withCode(text: string): ComponentChild[] {
   return text.split('`').map((part, k) => (k % 2 === 1 ? <code key={k}>{part}</code> : part));
 }
 
+/* Whole files: the style sheet counts their lines, which is a tenth of the page. */
 function Source({ excerpt }: { excerpt: CodeExcerpt }): JSX.Element {
   return (
     <div class="codebox">
       <div class="chead"><strong>{excerpt.file}</strong><a class="push" href={excerpt.href}>the file at this commit</a></div>
       <div class="code" tabIndex={0} role="region" aria-label={`C source, ${excerpt.file}`}>
         <ol>{excerpt.lines.map((line) => (
-          <li key={line.n}><span class="n">{line.n}</span><span>{line.pieces.map(([kind, text], k) => (kind === '' ? text : <span key={k} class={kind}>{text}</span>))}</span></li>
+          <li key={line.n}>{line.pieces.map(([kind, text], k) => (kind === '' ? text : <span key={k} class={kind}>{text}</span>))}</li>
         ))}</ol>
       </div>
     </div>

@@ -149,6 +149,7 @@ function View({ props, loaded, engine }: ViewProps<Props, Ran>): JSX.Element {
         <Choices options={options} onChange={onChange} />
         <Readouts engine={engine} options={options} run={run} />
         <div class="exview clrun">
+          <h3>Every tensor</h3>
           <div class="tool">
             <Picker tensors={tensors} chosen={chosen} onChoose={(id) => setAt({ ...at, tensor: id })} />
             {slices > 1 && <Segment label="Head" value={Math.min(at.slice, slices - 1)} choices={Array.from({ length: slices }, (_, value) => ({ value, text: String(value) }))} onChoose={(slice) => setAt({ ...at, slice })} />}

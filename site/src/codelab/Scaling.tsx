@@ -45,7 +45,7 @@ function View({ props, loaded, engine }: ViewProps<Props, readonly LabScaling[]>
           <table class="data scaling">
             <caption class="vh">By the width of the head: spread of the scores, largest weight and size of the softmax's derivative, raw and scaled</caption>
             <thead>
-              <tr><th scope="col"><Tex tex="d_h" /></th><th scope="col">Deviation of raw scores</th><th scope="col"><Tex tex="\sqrt{d_h}" /></th>
+              <tr><th scope="col">Width <Tex tex="d_h" /></th><th scope="col">Deviation of raw scores</th><th scope="col">In theory <Tex tex="\sqrt{d_h}" /></th>
                 <th scope="col">Largest weight, raw</th><th scope="col">and scaled</th><th scope="col">Softmax gradient, raw</th><th scope="col">and scaled</th></tr>
             </thead>
             <tbody>
