@@ -23,6 +23,8 @@ export class PreparedIslands {
   /** LaTeX that the page's islands show, typeset: the dictionary of the page. */
   readonly dictionary: Record<string, MathTree> = {};
   readonly names = new Set<string>();
+  /** Those of them that wake: their scripts are loaded. */
+  readonly waking = new Set<string>();
 
   constructor(private readonly engine: Engine | null) {}
 
@@ -57,6 +59,7 @@ export class PreparedIslands {
     for (const tex of ready.tex) this.record(tex, false);
     const View = ready.island.view;
     const { inert = false } = ready.island;
+    if (!inert) this.waking.add(ready.name);
     // What never wakes needs no dictionary either.
     const still: Typeset = (tex, display) => typeset(tex, display);
     return (

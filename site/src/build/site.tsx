@@ -141,7 +141,7 @@ export async function buildSite(paths: Paths, draft: boolean): Promise<Site> {
     const islands = await prepared(page, engine, sources, faults);
     const title = page.group === 'home' ? page.title : `${page.title} \u00b7 Vitrine`;
     render(`${page.id}.html`, title, page.line, build(islands, 'page'), <PageView page={page} faults={faults.list.length} />);
-    loads.set(page.id, { islands: islands.names, examples: new Set(page.concepts.map((c) => c.example.use)) });
+    loads.set(page.id, { islands: islands.waking, examples: new Set(page.concepts.map((c) => c.example.use)) });
   }
   const all = new PreparedIslands(engine);
   for (const page of content.pages) for (const { block, file } of blocksOf({ ...page, head: [], foot: [] })) await all.prepare(block, page.id, sources, file, faults);
