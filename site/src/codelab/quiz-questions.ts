@@ -39,7 +39,7 @@ export const questions: readonly Question[] = [
       { text: 'Zero, since the tokens are inputs and not parameters.', why: 'Anything that moves the loss has a gradient. In a whole model it goes on to the layers before.' },
     ],
     right: 2,
-    explained: '$X$ feeds three products, so a change of $X$ moves the loss in three ways at once, and derivatives along several ways add: $\\mathrm{d}X = \\mathrm{d}Q\\, W_q^{\\top} + \\mathrm{d}K\\, W_k^{\\top} + \\mathrm{d}V\\, W_v^{\\top}$. In C each of the three calls adds into the same array. To write = instead of += is the most frequent mistake here.',
+    explained: '$X$ feeds three products, so a change of $X$ moves the loss in three ways at once, and derivatives along several ways add: $\\mathrm{d}X = \\mathrm{d}Q\\, W_q^{\\top} + \\mathrm{d}K\\, W_k^{\\top} + \\mathrm{d}V\\, W_v^{\\top}$. In C each of the three calls adds into the same array. To write = instead of += keeps the last path alone.',
   },
   {
     id: 'scale',
@@ -63,6 +63,6 @@ export const questions: readonly Question[] = [
       { text: 'Because float64 makes the truncation error of the difference smaller.', why: 'Truncation depends on the step and on the function, not on the number type.' },
     ],
     right: 2,
-    explained: 'The two losses agree in all but their last digits, and subtracting leaves those. In float32 most of the differences are exactly zero: the loss does not move at all. In float64 enough digits are left. The complex step subtracts nothing, and so works at round-off with either.',
+    explained: 'The two losses agree in all but their last digits, and subtracting leaves those. In float32 many of the differences are exactly zero: the loss does not move at all. In float64 enough digits are left. The complex step subtracts nothing, and so works at round-off with either.',
   },
 ];
