@@ -185,7 +185,7 @@ static void fill(rng *r, unsigned char *text, size_t n, const char *letters)
 /* ---- training ---- */
 
 /* Random corpora over few letters: runs, ties and touching pairs everywhere. */
-/* proves bpe.count bpe.best bpe.merge bpe.rank bpe.encode */
+/* proves bpe.count bpe.best bpe.merge bpe.byte bpe.rank bpe.encode */
 static void test_train_equals_naive(void **unused)
 {
     (void)unused;
@@ -470,7 +470,7 @@ static void test_long_run_trains(void **unused)
 }
 
 /* TOK-08: random bytes round-trip, with merges that cut characters apart. */
-/* proves bpe.decode bpe.encode bpe.merge */
+/* proves bpe.byte bpe.decode bpe.encode bpe.merge */
 static void test_round_trip(void **unused)
 {
     (void)unused;

@@ -21,32 +21,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SPLIT_DOCUMENTS = 10 };      /* documents from which on they are split */
-
 static size_t tenth(size_t n) { return n / 10 + (n % 10 != 0); }
+
+vt_status dataset_validates(bool *validates, size_t count, uint64_t seed, vt_error *err)
+{
+    size_t *order = calloc(count, sizeof *order);
+    if (!order) return fail_memory(err, count * sizeof *order, "the split of documents");
+    rng r;
+    rng_stream_seed(&r, seed, RNG_SPLIT, 0);
+    rng_permutation(&r, order, count);
+    for (size_t i = 0; i < tenth(count); i++)
+        validates[order[i]] = true;                                     /* batch.split */
+    free(order);
+    return VT_OK;
+}
 
 static vt_status split_by_document(dataset_split *s, const corpus *c, uint64_t seed,
                                    vt_error *err)
 {
-    size_t *order = calloc(c->count, sizeof *order);
     bool *validates = calloc(c->count, sizeof *validates);
-    vt_status status = VT_OK;
-    if (!order || !validates) {
-        status = fail_memory(err, c->count * (sizeof *order + sizeof *validates),
-                             "the split of documents");
-        goto done;
-    }
-    rng r;
-    rng_stream_seed(&r, seed, RNG_SPLIT, 0);
-    rng_permutation(&r, order, c->count);
-    for (size_t i = 0; i < tenth(c->count); i++)
-        validates[order[i]] = true;                                     /* batch.split */
-    for (size_t i = 0; i < c->count; i++) {
+    if (!validates)
+        return fail_memory(err, c->count * sizeof *validates, "the split of documents");
+    const vt_status status = dataset_validates(validates, c->count, seed, err);
+    for (size_t i = 0; i < c->count && status == VT_OK; i++) {
         if (validates[i]) s->valid[s->nvalid++] = c->docs[i];
         else s->train[s->ntrain++] = c->docs[i];
     }
-done:
-    free(order);
     free(validates);
     return status;
 }
@@ -67,7 +67,7 @@ static void split_by_byte(dataset_split *s, const corpus *c, size_t cut)
 
 vt_status dataset_split_new(dataset_split *s, const corpus *c, uint64_t seed, vt_error *err)
 {
-    *s = (dataset_split){ .by_document = c->count >= SPLIT_DOCUMENTS };
+    *s = (dataset_split){ .by_document = c->count >= DATASET_DOCUMENTS };
     vt_status status = VT_OK;
     s->train = calloc(c->count + 1, sizeof *s->train);
     s->valid = calloc(c->count + 1, sizeof *s->valid);

@@ -22,9 +22,15 @@ typedef struct dataset_split {
                                  * tokens are cut by their own number. */
 } dataset_split;
 
+enum { DATASET_DOCUMENTS = 10 };    /* from so many on, documents are split whole */
+
 VT_MUST_CHECK vt_status dataset_split_new(dataset_split *s, const corpus *c,
                                           uint64_t seed, vt_error *err);
 void dataset_split_free(dataset_split *s);
+
+/* Marks those of `count` documents (all false before) that validate. */
+VT_MUST_CHECK vt_status dataset_validates(bool *validates, size_t count, uint64_t seed,
+                                          vt_error *err);
 
 typedef struct dataset {
     int   *block;               /* train, then valid */

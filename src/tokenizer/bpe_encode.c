@@ -1,5 +1,6 @@
 /* bpe_encode.c -- applies merges to a text.
  *
+ *     token[i] = id(byte[i]),  one token a byte to begin with        (bpe.byte)
  *     i = argmin rank(token[i], token[i+1]), the leftmost of several (bpe.rank)
  *     token[i] token[i+1] -> the token that this merge made         (bpe.encode)
  *
@@ -132,7 +133,7 @@ static vt_status encode_word(const bpe *b, bpe_cache *c, const unsigned char *te
     vt_status status = room(c, n, err);
     if (status) return status;
     for (uint32_t i = 0; i < n; i++) {
-        c->token[i] = b->byte_id[text[i]];
+        c->token[i] = b->byte_id[text[i]];                              /* bpe.byte */
         c->prev[i] = i - 1;                     /* NOWHERE for the first */
         c->next[i] = i + 1 < n ? i + 1 : NOWHERE;
     }

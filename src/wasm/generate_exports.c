@@ -26,7 +26,7 @@ typedef struct page_generation {
 
 vt_status page_model_glance(const page_model *m, float *att, float *logits, const int *ids, int T);
 vt_status page_next(const float *logits, size_t V, double temperature, double top_k, double top_p,
-              double *plain, double *drawn, int *order, unsigned char *cut);
+              double u, double *plain, double *drawn, int *order, unsigned char *cut, int *id);
 page_generation *page_generation_new(const page_model *m, const int *ids, size_t n, int window,
                                      double seed, double temperature, double top_k, double top_p);
 const float *page_generation_logits(page_generation *p);
@@ -88,16 +88,19 @@ static vt_status make_options(filter_options *out, double temperature, double to
 }
 
 /* plain, drawn (V): probabilities before and after the filters; order (V): ids, the
- * most probable first; cut (V): 0 kept, 1 behind the first k, 2 beyond the mass p. */
+ * most probable first; cut (V): 0 kept, 1 behind the first k, 2 beyond the mass p; *id what
+ * the number u in [0, 1) draws. */
 EXPORT(page_next)
 vt_status page_next(const float *logits, size_t V, double temperature, double top_k, double top_p,
-              double *plain, double *drawn, int *order, unsigned char *cut)
+              double u, double *plain, double *drawn, int *order, unsigned char *cut, int *id)
 {
     const filter_options none = { .temperature = 1, .top_k = 0, .top_p = 1 };
     filter_options how;
     filter_choice *choices = NULL;
-    size_t kept;
+    size_t kept, found = 0;
     vt_status s = make_options(&how, temperature, top_k, top_p);
+    if (!s && !(u >= 0 && u < 1))
+        s = fail(&page_error_line, VT_USAGE, "u %g: expected a number from 0 to below 1", u);
     if (s) goto done;
     if (V < 1 || V > SIZE_MAX / sizeof *choices || !(choices = malloc(V * sizeof *choices))) {
         s = fail(&page_error_line, VT_USAGE, "%zu logits: expected 1 or more that fit in memory", V);
@@ -115,6 +118,8 @@ vt_status page_next(const float *logits, size_t V, double temperature, double to
         cut[choices[i].id] = i < kept ? 0 : first > 0 && i >= first ? 1 : 2;
         if (i < kept) drawn[choices[i].id] = choices[i].weight;
     }
+    s = filter_draw(logits, V, &how, u, choices, &found, &page_error_line);
+    *id = (int)found;
 done:
     free(choices);
     return s;

@@ -25,6 +25,7 @@ set(once ${exports} src/kernels/ops.c
     src/tokenizer/bpe.c src/tokenizer/bpe_encode.c src/tokenizer/bpe_train.c
     src/tokenizer/bpe_words.c src/tokenizer/presplit.c
     src/model/config.c src/model/gpt_window.c src/train/schedule.c
+    src/data/batches.c src/data/dataset.c
     src/sample/filters.c src/sample/generate.c
     src/verify/differences.c src/verify/model/gradcheck_memory.c
     src/lab/lab.c src/lab/lab_check.c src/lab/lab_experiments.c src/lab/attention_shapes.c)
@@ -40,7 +41,7 @@ target_compile_definitions(gpt_fast PRIVATE VT_SCALAR=32 VT_FAST=1)
 add_library(fast_wasm OBJECT ${fast})
 target_compile_definitions(fast_wasm PRIVATE VT_ISA=wasm VT_ISA_wasm=1 VT_INFERENCE=1)
 target_compile_options(fast_wasm PRIVATE -Os -msimd128)
-set_source_files_properties(src/kernels/gemm_fast.c PROPERTIES COMPILE_OPTIONS -O3)
+set_source_files_properties(src/kernels/gemm_fast.c PROPERTIES COMPILE_OPTIONS -O2)
 add_library(once OBJECT ${once})
 add_dependencies(once generated)
 # What stands in for the C library's functions, which the optimiser knows by name:
