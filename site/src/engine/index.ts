@@ -2,9 +2,10 @@
  * browser. */
 import { attention, attentionDerivative } from './attention';
 import { lab, labCheck, labScaling, labSoften, labVerdict } from './codelab';
+import { batch, splitDocuments } from './data';
 import { callDefinition } from './definitions';
 import { integer, Module } from './module';
-import { listParameters, openModel } from './model';
+import { drawToken, listParameters, openModel } from './model';
 import { openTokenizer, trainTokenizer } from './tokenizer';
 import type { Engine } from './types';
 
@@ -50,6 +51,9 @@ export async function loadEngine(bytes: BufferSource): Promise<Engine> {
     parameters: (sizes) => listParameters(module, sizes),
     openTokenizer: (merges, special, order) => openTokenizer(module, merges, special, order),
     trainTokenizer: (text, merges) => trainTokenizer(module, text, merges),
+    draw: (logits, filters, u) => drawToken(module, logits, filters, u),
+    batch: (tokens, step, options) => batch(module, tokens, step, options),
+    splitDocuments: (documents, seed) => splitDocuments(module, documents, seed),
     learningRate: (step, steps, warmup, max, min) =>
       module.within((scope) => {
         const out = scope.room(8);

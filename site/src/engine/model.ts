@@ -28,20 +28,28 @@ function readParameters(module: Module, handle: number): readonly Parameter[] {
   });
 }
 
-export function nextToken(module: Module, logits: Float64Array, filters: Filters): NextToken {
+/** The next token's distribution, and the id that u draws from it. */
+export function drawToken(module: Module, logits: Float64Array, filters: Filters, u: number): { next: NextToken; id: number } {
   return module.within((scope) => {
     const V = logits.length;
     const row = scope.put(Float32Array.from(logits));       // the fast kernels' floats, widened for the page
     const plain = scope.room(V * 8), drawn = scope.room(V * 8);
-    const order = scope.room(V * 4), cut = scope.room(V);
-    module.must('page_next', row, V, filters.temperature, filters.topK, filters.topP, plain, drawn, order, cut);
+    const order = scope.room(V * 4), cut = scope.room(V), id = scope.room(4);
+    module.must('page_next', row, V, filters.temperature, filters.topK, filters.topP, u, plain, drawn, order, cut, id);
     return {
-      plain: module.doubles(plain, V),
-      drawn: module.doubles(drawn, V),
-      order: module.ints(order, V),
-      cut: module.copy(cut, V),
+      id: module.ints(id, 1)[0]!,
+      next: {
+        plain: module.doubles(plain, V),
+        drawn: module.doubles(drawn, V),
+        order: module.ints(order, V),
+        cut: module.copy(cut, V),
+      },
     };
   });
+}
+
+export function nextToken(module: Module, logits: Float64Array, filters: Filters): NextToken {
+  return drawToken(module, logits, filters, 0).next;
 }
 
 class OpenGeneration implements Generation {

@@ -79,6 +79,24 @@ export interface Filters {
   /** 1: off. */ readonly topP: number;
 }
 
+/** Which windows of a row of tokens a step is trained on. */
+export interface BatchOptions {
+  /** Tokens of a window. */ readonly seq: number;
+  /** From one window's beginning to the next; 0: seq. */ readonly stride: number;
+  /** Windows of a batch. */ readonly batch: number;
+  readonly seed: number;
+}
+export interface Batch {
+  /** (batch, seq) inputs and targets, y[r][t] the token behind x[r][t]; rows not used are 0 and -1. */
+  readonly x: Int32Array;
+  readonly y: Int32Array;
+  /** Rows in use. */
+  readonly rows: number;
+  readonly windows: number;
+  /** Batches of an epoch. */
+  readonly perEpoch: number;
+}
+
 /** A checkpoint in the module's memory. */
 export interface Model {
   readonly sizes: Sizes;
@@ -202,6 +220,12 @@ export interface Engine {
   openTokenizer(merges: Int32Array, special: readonly string[], order?: IdOrder): Tokenizer;
   /** Trains a tokenizer on a text: the merges, with the count that each pair had. */
   trainTokenizer(text: string, merges: number): { merges: Int32Array; counts: Int32Array };
+  /** The distribution of the next token from a row of logits, and the id that the number u in [0, 1) draws. */
+  draw(logits: Float64Array, filters: Filters, u: number): { next: NextToken; id: number };
+  /** Batch number `step` of a training run, counted from 0. */
+  batch(tokens: Int32Array, step: number, options: BatchOptions): Batch;
+  /** Of ten or more documents, 1 for those set apart for validation. */
+  splitDocuments(documents: number, seed: number): Uint8Array;
   /** AdamW, learning-rate schedule, clipping: definitions of the trainer. */
   learningRate(step: number, steps: number, warmup: number, max: number, min: number): number;
   /** The code lab: draws of the seed, forward and backward. */
