@@ -12,7 +12,7 @@ import type { Scale } from '../examples/types';
 import { paint } from './colour';
 import { gridKey } from './grid-keys';
 import { useLive, useNarrow } from './narrow';
-import { fmt, short } from './numbers';
+import { count, fmt, short } from './numbers';
 
 export type Mark = 'masked' | 'will' | undefined;
 export type Cell = readonly [row: number, column: number];
@@ -77,6 +77,7 @@ interface RowProps extends Matrix {
 }
 
 function cellText(x: number, p: RowProps, masked: boolean): string {
+  if (p.scale === 'plain') return count(x);
   if (!p.dense) return fmt(x, p.digits);
   return masked ? '' : short(x, p.scale === 'weight');
 }
@@ -84,7 +85,7 @@ function cellText(x: number, p: RowProps, masked: boolean): string {
 /** The name of a cell: what it says, and the number where that is less. */
 function cellName(x: number, text: string, column: number, mark: Mark, p: RowProps): string {
   const words = mark === 'masked' ? 'masked, ' : mark === 'will' ? 'behind the mask, ' : '';
-  const number = !p.dense || text === '' ? fmt(x, p.dense ? 4 : p.digits) : p.scale === 'weight' ? `${text} per cent, ${fmt(x, 4)}` : `${text}, ${fmt(x, 4)}`;
+  const number = p.scale === 'plain' ? text : !p.dense || text === '' ? fmt(x, p.dense ? 4 : p.digits) : p.scale === 'weight' ? `${text} per cent, ${fmt(x, 4)}` : `${text}, ${fmt(x, 4)}`;
   return `${p.rowLabel}, ${p.columnLabels[column] ?? column}: ${words}${number}`;
 }
 

@@ -2,7 +2,7 @@
  * columns of their own, a rule above the sum, the chosen row washed. */
 import type { JSX } from 'preact';
 import type { Ledger, LedgerRow } from '../examples/types';
-import { fmt } from './numbers';
+import { count, fmt } from './numbers';
 
 export interface LedgerTableProps {
   readonly ledger: Ledger;
@@ -11,9 +11,10 @@ export interface LedgerTableProps {
   readonly label: string;
 }
 
-function cellText(value: number | string | null, digits: number): string {
+function cellText(value: number | string | null, digits: number, whole: boolean): string {
   if (value === null) return '';
-  return typeof value === 'number' ? fmt(value, digits) : value;
+  if (typeof value === 'string') return value;
+  return whole && Number.isInteger(value) ? count(value) : fmt(value, digits);
 }
 
 function Line({ row, ledger, digits, kind }: { row: LedgerRow; ledger: Ledger; digits: number; kind: string }): JSX.Element {
@@ -33,7 +34,7 @@ function Line({ row, ledger, digits, kind }: { row: LedgerRow; ledger: Ledger; d
       {ledger.columns.map((_, k) => {
         const value = row.cells[k] ?? null;
         const operator = operators[k];
-        const number = <td key={`v${k}`}>{cellText(value, digits)}</td>;
+        const number = <td key={`v${k}`}>{cellText(value, digits, ledger.whole ?? false)}</td>;
         return operator ? [<td key={`o${k}`} class="o">{value === null || kind.startsWith('tot') ? '' : operator}</td>, number] : number;
       })}
     </tr>

@@ -24,7 +24,8 @@ export function pointer(scale: Scale, domain: number, value: number): number | n
   return Math.min(1, Math.max(0, at));
 }
 
-export function Legend({ scale, domain, value, covers, masked, will, note }: LegendProps): JSX.Element {
+export function Legend({ scale, domain, value, covers, masked, will, note }: LegendProps): JSX.Element | null {
+  if (scale === 'plain') return null;          /* no colour says anything */
   const at = pointer(scale, domain, value);
   const end = fmt(domain, 2);
   const marks = scale === 'weight' ? ['0', '0.5', '1'] : [MINUS + end, '0', '+' + end];

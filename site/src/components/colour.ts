@@ -92,6 +92,7 @@ function table(scale: Scale): string[] {
 
 /** The style of a cell that holds t (0..1 for weights, -1..1 for signed numbers). */
 export function paint(scale: Scale, t: number): string {
+  if (scale === 'plain') return paint('signed', 0);
   const u = Number.isFinite(t) ? (scale === 'weight' ? clamp(t, 0, 1) : (clamp(t, -1, 1) + 1) / 2) : 0;
   return table(scale)[Math.round(u * STEPS)] as string;
 }

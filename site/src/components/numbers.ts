@@ -25,6 +25,11 @@ export function fmt(x: number, digits = 3): string {
   return minus(x.toFixed(digits));
 }
 
+/** A number that counts or names: whole ones without a point. */
+export function count(x: number): string {
+  return Number.isInteger(x) && Math.abs(x) < 1e6 ? minus(String(x)) : fmt(x);
+}
+
 /** The shortest text that reads back as the same double. */
 export function full(x: number): string {
   if (Number.isNaN(x)) return 'NaN';

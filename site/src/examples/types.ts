@@ -22,13 +22,16 @@ export interface Ledger {
   /** Operators drawn in a column of their own before each cell ("x", "+", "=", ""). */
   readonly operators?: readonly string[];
   readonly rows: readonly LedgerRow[];
+  /** Whole numbers are written without a point: the ledger counts, or names ids. */
+  readonly whole?: boolean;
   /** Below the rule: the sum, in the same columns. */
   readonly total?: LedgerRow;
   /** The equation with the numbers plugged in, as LaTeX-free text: "0.2854 = 0.5859 / 2.0527". */
   readonly sentence: string;
 }
 
-export type Scale = 'weight' | 'signed';
+/** Weights from 0 to 1; numbers about zero; and numbers that count or name (ids, bytes), which have no colour. */
+export type Scale = 'weight' | 'signed' | 'plain';
 
 export interface ExampleTensor {
   /** Identifier used by content files and the address: "A", "dX". */
