@@ -82,6 +82,10 @@ export function input(t: Parts, editable = true): ExampleTensor {
   };
 }
 
+/** A tensor of numbers that count or name: without colour, whole in figure and ledger. */
+export const counting = (t: ExampleTensor): ExampleTensor =>
+  ({ ...t, scale: 'plain', ledger: (row, column) => ({ ...t.ledger(row, column), whole: true }) });
+
 export const range = (n: number): number[] => Array.from({ length: n }, (_, k) => k);
 
 /* ---- the ledgers of whole definitions, for examples that use them ------- */

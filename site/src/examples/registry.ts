@@ -6,16 +6,24 @@
 import type { Example } from './types';
 
 export const examples: Readonly<Record<string, () => Promise<{ readonly example: Example }>>> = {
+  adamw: () => import('./adamw'),
   adjoint: () => import('./adjoint'),
   anymask: () => import('./anymask'),
   attention: () => import('./attention'),
+  batches: () => import('./batches'),
   block: () => import('./block'),
+  cache: () => import('./cache'),
+  clipping: () => import('./clipping'),
   codelab: () => import('./codelab'),
   differences: () => import('./differences'),
   elementary: () => import('./elementary'),
   embedding: () => import('./embedding'),
   feedforward: () => import('./feedforward'),
+  generation: () => import('./generation'),
   layernorm: () => import('./layernorm'),
   loss: () => import('./loss'),
   mutation: () => import('./mutation'),
+  sampling: () => import('./sampling'),
+  schedule: () => import('./schedule'),
+  tokenizer: () => import('./tokenizer'),
 };

@@ -33,4 +33,8 @@ export const islands: Readonly<Record<string, () => Promise<{ readonly island: A
   playground: () => import('../playground/Playground'),
   'training-run': () => import('../training/ShippedRun'),
   'training-live': () => import('../training/LiveRun'),
+  'tokenizer-text': () => import('./tokenizer-text'),
+  'tokenizer-training': () => import('./tokenizer-training'),
+  'training-schedule': () => import('./training-schedule'),
+  'generation-sampling': () => import('./generation-sampling'),
 };

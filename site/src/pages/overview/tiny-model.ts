@@ -5,7 +5,7 @@
  * feed-forward.  The last LayerNorm is the block's second one, and the head is
  * tied to the token embeddings.  Everything else is computed by the C code.
  */
-import type { Engine, Sizes, Tensors } from '../../engine/types';
+import type { Engine, Model, Sizes, Tensors } from '../../engine/types';
 import block from '../../../content/inputs/block.json';
 import embedding from '../../../content/inputs/embedding.json';
 import feedforward from '../../../content/inputs/feedforward.json';
@@ -51,24 +51,32 @@ export interface TinyRun {
   readonly next: readonly Float64Array[];
 }
 
-export function runTinyModel(engine: Engine): TinyRun {
-  const ids = Int32Array.from(embedding.tokens);
-  const targets = Int32Array.from([...embedding.tokens.slice(1), -1]);
-  const sizes: Sizes = {
-    L: 1, C: embedding.wte[0]?.length ?? 0, NH: attentionHeads, FF: feedforward.bfc.length, T: embedding.wpe.length, V: embedding.wte.length, tied: true,
-  };
-  const model = engine.openModel(sizes, (file) => {
+const sizes: Sizes = {
+  L: 1, C: embedding.wte[0]?.length ?? 0, NH: attentionHeads, FF: feedforward.bfc.length, T: embedding.wpe.length, V: embedding.wte.length, tied: true,
+};
+
+/** The word of each id. */
+export const tinyWords: readonly string[] = Array.from({ length: sizes.V }, (_, id) => attentionTokens[embedding.tokens.indexOf(id)] ?? String(id));
+
+/** The model; whoever opens it closes it. */
+export function openTinyModel(engine: Engine): Model {
+  return engine.openModel(sizes, (file) => {
     const numbers = parameters[file];
     if (!numbers) throw new Error(`the overview's model has no "${file}"`);
     return Float32Array.from(numbers);
   });
+}
+
+export function runTinyModel(engine: Engine): TinyRun {
+  const ids = Int32Array.from(embedding.tokens);
+  const targets = Int32Array.from([...embedding.tokens.slice(1), -1]);
+  const model = openTinyModel(engine);
   try {
     const tensors = model.run(ids, targets);
     const logits = tensors.get('logits');
     if (!logits) throw new Error('the run gave no "logits"');
     const next = embedding.tokens.map((_, t) => model.next(logits.data.slice(t * sizes.V, (t + 1) * sizes.V), { temperature: 1, topK: 0, topP: 1 }).plain);
-    const words = Array.from({ length: sizes.V }, (_, id) => attentionTokens[embedding.tokens.indexOf(id)] ?? String(id));
-    return { tensors, sizes, tokens: attentionTokens, words, next };
+    return { tensors, sizes, tokens: attentionTokens, words: tinyWords, next };
   } finally {
     model.close();
   }
