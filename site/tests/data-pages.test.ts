@@ -181,7 +181,7 @@ describe('batches', () => {
     expect(all.flatMap((b) => [...b.x.slice(0, b.rows * 4)]).sort((a, b) => a - b)).toEqual(Array.from({ length: 12 }, (_, k) => k));
     expect(() => engine.batch(tokens.slice(0, 4), 0, options)).toThrow(/expected at least 5/);
     expect(() => engine.batch(tokens, -1, options)).toThrow(/expected an integer/);
-    expect(() => engine.splitDocuments(9, 1)).toThrow(/9 documents: too few/);
+    expect(() => engine.splitDocuments(9, 1)).toThrow(/9 documents: expected 10/);
     expect([...engine.splitDocuments(31, 7)].filter((v) => v === 1).length).toBe(4);
   });
 });

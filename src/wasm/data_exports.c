@@ -34,7 +34,8 @@ vt_status page_split_documents(bool *validates, size_t count, double seed)
 {
     uint64_t number;
     if (count < DATASET_DOCUMENTS)
-        return fail(&page_error_line, VT_USAGE, "%zu documents: too few to be split whole", count);
+        return fail(&page_error_line, VT_USAGE, "%zu documents: expected %d", count,
+                    DATASET_DOCUMENTS);
     const vt_status s = page_seed(&number, seed);
     return s ? s : dataset_validates(validates, count, number, &page_error_line);
 }

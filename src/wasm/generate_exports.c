@@ -89,7 +89,7 @@ static vt_status make_options(filter_options *out, double temperature, double to
 
 /* plain, drawn (V): probabilities before and after the filters; order (V): ids, the
  * most probable first; cut (V): 0 kept, 1 behind the first k, 2 beyond the mass p; *id what
- * the number u in [0, 1) draws. */
+ * the number u draws: the page holds it to [0, 1). */
 EXPORT(page_next)
 vt_status page_next(const float *logits, size_t V, double temperature, double top_k, double top_p,
               double u, double *plain, double *drawn, int *order, unsigned char *cut, int *id)
@@ -99,8 +99,6 @@ vt_status page_next(const float *logits, size_t V, double temperature, double to
     filter_choice *choices = NULL;
     size_t kept, found = 0;
     vt_status s = make_options(&how, temperature, top_k, top_p);
-    if (!s && !(u >= 0 && u < 1))
-        s = fail(&page_error_line, VT_USAGE, "u %g: expected a number from 0 to below 1", u);
     if (s) goto done;
     if (V < 1 || V > SIZE_MAX / sizeof *choices || !(choices = malloc(V * sizeof *choices))) {
         s = fail(&page_error_line, VT_USAGE, "%zu logits: expected 1 or more that fit in memory", V);

@@ -42,6 +42,8 @@ add_library(fast_wasm OBJECT ${fast})
 target_compile_definitions(fast_wasm PRIVATE VT_ISA=wasm VT_ISA_wasm=1 VT_INFERENCE=1)
 target_compile_options(fast_wasm PRIVATE -Os -msimd128)
 set_source_files_properties(src/kernels/gemm_fast.c PROPERTIES COMPILE_OPTIONS -O2)
+set_source_files_properties(src/kernels/embedding_fast.c src/kernels/residual_fast.c
+  src/kernels/linear_fast.c src/kernels/ops_fast.c PROPERTIES COMPILE_OPTIONS -Oz)
 add_library(once OBJECT ${once})
 add_dependencies(once generated)
 # What stands in for the C library's functions, which the optimiser knows by name:

@@ -30,6 +30,7 @@ function readParameters(module: Module, handle: number): readonly Parameter[] {
 
 /** The next token's distribution, and the id that u draws from it. */
 export function drawToken(module: Module, logits: Float64Array, filters: Filters, u: number): { next: NextToken; id: number } {
+  if (!(u >= 0 && u < 1)) throw new EngineError(`u ${u}: expected a number from 0 to below 1`);
   return module.within((scope) => {
     const V = logits.length;
     const row = scope.put(Float32Array.from(logits));       // the fast kernels' floats, widened for the page
