@@ -51,9 +51,9 @@ function View({ props, loaded, engine }: ViewProps<Props, readonly LabScaling[]>
             <tbody>
               {rows.map((r) => (
                 <tr key={r.dHead}>
-                  <th scope="row">{r.dHead}</th><td><Measured of={r.deviation} digits={2} /></td><td>{Math.sqrt(r.dHead)}</td>
-                  <td><Bar of={r.rawMax} most={1} kind="raw" /></td><td><Bar of={r.scaledMax} most={1} kind="scaled" /></td>
-                  <td><Bar of={r.rawGradient} most={gradient} kind="raw" /></td><td><Bar of={r.scaledGradient} most={gradient} kind="scaled" /></td>
+                  <th scope="row">{r.dHead}</th><td data-l="Deviation of raw scores"><Measured of={r.deviation} digits={2} /></td><td data-l="In theory">{Math.sqrt(r.dHead)}</td>
+                  <td data-l="Largest weight, raw"><Bar of={r.rawMax} most={1} kind="raw" /></td><td data-l="Largest weight, scaled"><Bar of={r.scaledMax} most={1} kind="scaled" /></td>
+                  <td data-l="Softmax gradient, raw"><Bar of={r.rawGradient} most={gradient} kind="raw" /></td><td data-l="Softmax gradient, scaled"><Bar of={r.scaledGradient} most={gradient} kind="scaled" /></td>
                 </tr>
               ))}
             </tbody>

@@ -72,27 +72,28 @@ const inHead = (lab: Lab, name: string, h: number, t: number, u: number): number
 
 type RowLedger = (lab: Lab, h: number, t: number, u: number) => Ledger;
 
-/** A name with its index: head, token, token. */
-const at = (name: string, h: number, t: number | string, u: number | string): string => `${name}[${h},${t},${u}]`;
+/** A cell of a head's matrix, in that head; and seen from outside, where the head must be said if there are two. */
+const at = (name: string, t: number | string, u: number | string): string => `${name}[${t},${u}]`;
+const headAt = (lab: Lab, name: string, h: number, t: number | string, u: number | string): string => `${name}${lab.H > 1 ? `(${h})` : ''}[${t},${u}]`;
 
-const scores: RowLedger = (lab, h, t, u) => products(at('scores', h, t, u), `Q[${t},i]`, `K[${u},i]`,
+const scores: RowLedger = (lab, h, t, u) => products(at('scores', t, u), `Q[${t},i]`, `K[${u},i]`,
   range(lab.HS).map((k) => ({ head: `i = ${h * lab.HS + k}`, a: lab.data('Q')[t * lab.D + h * lab.HS + k]!, b: lab.data('K')[u * lab.D + h * lab.HS + k]! })),
   inHead(lab, 'scores', h, t, u));
 
 const scaled: RowLedger = (lab, h, t, u) => {
   const score = inHead(lab, 'scores', h, t, u), root = Math.sqrt(lab.HS);
-  return chain(at('scaled', h, t, u), [
-    { head: at('scores', h, t, u), operand: score, result: score },
+  return chain(at('scaled', t, u), [
+    { head: at('scores', t, u), operand: score, result: score },
     { head: `\u00f7 ${ROOT}`, operand: root, result: null },
   ], inHead(lab, 'scaled', h, t, u), `${operand(score)} / ${fmt(root, 4)}`);
 };
 
 const masked: RowLedger = (lab, h, t, u) => {
   const value = inHead(lab, 'masked', h, t, u);
-  const name = at('masked', h, t, u);
+  const name = at('masked', t, u);
   return {
     columns: ['value'],
-    rows: [{ head: at('scaled', h, t, u), cells: [inHead(lab, 'scaled', h, t, u)] }, { head: u > t ? `${u} > ${t}` : `${u} \u2264 ${t}`, cells: [u > t ? 'masked' : 'seen'] }],
+    rows: [{ head: at('scaled', t, u), cells: [inHead(lab, 'scaled', h, t, u)] }, { head: u > t ? `${u} > ${t}` : `${u} \u2264 ${t}`, cells: [u > t ? 'masked' : 'seen'] }],
     total: { head: name, cells: [value] },
     sentence: u > t ? `${name} = ${fmt(value)}: token ${u} comes after token ${t}` : `${name} = ${fmt(value, 4)}: token ${t} may look at token ${u}`,
   };
@@ -101,7 +102,7 @@ const masked: RowLedger = (lab, h, t, u) => {
 const weights: RowLedger = (lab, h, t, u) => {
   const seen = range(t + 1), s = seen.map((w) => inHead(lab, 'masked', h, t, w)), max = Math.max(...s);
   const e = s.map((x) => lab.engine.elementary('exp', x - max)), all = total(e), value = inHead(lab, 'P', h, t, u);
-  const name = at('P', h, t, u);
+  const name = at('P', t, u);
   return {
     columns: ['S', '\u2212 max', 'exp'],
     rows: [
@@ -116,7 +117,7 @@ const weights: RowLedger = (lab, h, t, u) => {
 
 function mixed(lab: Lab, t: number, i: number): Ledger {
   const h = Math.floor(i / lab.HS);
-  return products(`O[${t},${i}]`, at('P', h, t, 'u'), `V[u,${i}]`,
+  return products(`O[${t},${i}]`, headAt(lab, 'P', h, t, 'u'), `V[u,${i}]`,
     range(t + 1).map((u) => ({ head: `u = ${u}`, a: inHead(lab, 'P', h, t, u), b: lab.data('V')[u * lab.D + i]! })), lab.data('O')[t * lab.D + i]!);
 }
 
@@ -170,7 +171,7 @@ function logitGradient(lab: Lab, t: number, v: number): Ledger {
 }
 
 const weightGradient: RowLedger = (lab, h, t, u) => {
-  const name = at('dP', h, t, u), value = inHead(lab, 'dP', h, t, u);
+  const name = at('dP', t, u), value = inHead(lab, 'dP', h, t, u);
   if (u > t) return { columns: ['value'], rows: [{ head: 'behind the mask', cells: [value] }], sentence: `${name} = ${fmt(value, 4)}: token ${t} does not see token ${u}, so its loss does not move with it` };
   return products(name, `dO[${t},i]`, `V[${u},i]`,
     range(lab.HS).map((k) => ({ head: `i = ${h * lab.HS + k}`, a: lab.data('dO')[t * lab.D + h * lab.HS + k]!, b: lab.data('V')[u * lab.D + h * lab.HS + k]! })), value);
@@ -178,7 +179,7 @@ const weightGradient: RowLedger = (lab, h, t, u) => {
 
 const scoreGradient: RowLedger = (lab, h, t, u) => {
   const p = (w: number): number => inHead(lab, 'P', h, t, w), dp = (w: number): number => inHead(lab, 'dP', h, t, w);
-  const row = total(range(t + 1).map((w) => p(w) * dp(w))), value = inHead(lab, 'dS', h, t, u), name = at('dS', h, t, u);
+  const row = total(range(t + 1).map((w) => p(w) * dp(w))), value = inHead(lab, 'dS', h, t, u), name = at('dS', t, u);
   return {
     columns: ['P', 'dP', 'product'],
     operators: ['', '\u00d7', '='],
@@ -198,7 +199,7 @@ function projectedGradient(lab: Lab, of: 'dQ' | 'dK', t: number, i: number): Led
   const others = query ? range(t + 1) : range(lab.T).filter((w) => w >= t), value = lab.data(of)[t * lab.D + i]!;
   const terms = others.map((w) => ({ w, s: query ? inHead(lab, 'dS', h, t, w) : inHead(lab, 'dS', h, w, t), m: lab.data(other)[w * lab.D + i]! }));
   return {
-    columns: [query ? at('dS', h, t, 'u') : at('dS', h, 't', t), query ? `K[u,${i}]` : `Q[t,${i}]`, ROOT, ''],
+    columns: [query ? headAt(lab, 'dS', h, t, 'u') : headAt(lab, 'dS', h, 't', t), query ? `K[u,${i}]` : `Q[t,${i}]`, ROOT, ''],
     operators: ['', '\u00d7', '\u00f7', '='],
     rows: terms.map(({ w, s, m }) => ({ head: `${query ? 'u' : 't'} = ${w}`, cells: [s, m, root, (s * m) / root] })),
     total: { head: 'sum', cells: [null, null, null, value] },
@@ -208,7 +209,7 @@ function projectedGradient(lab: Lab, of: 'dQ' | 'dK', t: number, i: number): Led
 
 function valueGradient(lab: Lab, u: number, i: number): Ledger {
   const h = Math.floor(i / lab.HS);
-  return products(`dV[${u},${i}]`, at('P', h, 't', u), `dO[t,${i}]`,
+  return products(`dV[${u},${i}]`, headAt(lab, 'P', h, 't', u), `dO[t,${i}]`,
     range(lab.T).filter((t) => t >= u).map((t) => ({ head: `t = ${t}`, a: inHead(lab, 'P', h, t, u), b: lab.data('dO')[t * lab.D + i]! })), lab.data('dV')[u * lab.D + i]!);
 }
 
