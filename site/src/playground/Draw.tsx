@@ -1,6 +1,6 @@
 /* Draw.tsx -- the next token: its distribution before and after the filters, and draws from it. */
 import type { JSX } from 'preact';
-import { useMemo } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import { fmt } from '../components/numbers';
 import { perCent } from './Maps';
 import type { Draw, Drawn, Next } from './protocol';
@@ -72,6 +72,8 @@ export function DrawPanel(p: DrawProps): JSX.Element {
   const { s } = p;
   const texts = useMemo(() => pieces(p.draws, !p.running), [p.draws, p.running]);
   const stopped = p.running || p.ended;
+  const box = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => { if (box.current) box.current.scrollTop = box.current.scrollHeight; }, [p.draws, p.prompt]);
   const onSeed = (event: Event): void => {
     const text = (event.currentTarget as HTMLInputElement).value;
     if (/^\d{1,10}$/.test(text) && Number(text) <= LIMITS.seed) p.onChange({ seed: Number(text) });
@@ -96,7 +98,7 @@ export function DrawPanel(p: DrawProps): JSX.Element {
           : p.last && p.last.count > 1 ? `${p.last.count} tokens in ${fmt(p.last.milliseconds, 0)} ms: ${fmt((1000 * p.last.count) / p.last.milliseconds, 0)} tokens per second, measured here`
           : 'The same text, settings and seed draw the same tokens.'}
       </p>
-      <div class="outp" role="log" aria-label="The text and what was drawn" aria-busy={p.running} tabIndex={0}>
+      <div class="outp" ref={box} role="log" aria-label="The text and what was drawn" aria-busy={p.running} tabIndex={0}>
         <span class="pr">{p.prompt}</span>
         {p.draws.map((d, k) => (
           <span key={k} class="gt" style={`--p:${d.probability}`} title={`${d.token}: drawn with probability ${perCent(d.probability)}`}>{texts[k]}</span>))}

@@ -190,6 +190,14 @@ function PlaygroundView(): JSX.Element {
     const w = heads(s.layer, s.head);
     return read.tokens.map((_, k) => (k <= cell.row ? (w[cell.row * T + k] as number) : null));
   }, [read, heads, s.layer, s.head, cell?.row]);
+  // Of a long text the chosen chip is in sight; the page itself does not move.
+  const chips = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const box = chips.current, chip = box?.querySelector<HTMLElement>('.chip.q');
+    if (!box || !chip) return;
+    const [outer, inner] = [box.getBoundingClientRect(), chip.getBoundingClientRect()];
+    if (inner.top < outer.top || inner.bottom > outer.bottom) box.scrollTop += inner.top - outer.top - (outer.height - inner.height) / 2;
+  }, [read, cell?.row]);
   const checkpoint = opened?.files.find((f) => f.name.endsWith('.safetensors'));
   const note = opened ? `${opened.manifest ? 'the site\u2019s model' : 'your own files'}, sha256 ${checkpoint?.found?.slice(0, 12) ?? 'cannot be computed here'}` : 'no model is loaded yet';
   const shownText = `${s.text === null && opened?.manifest ? 'the text of the export' : 'your own'}, run in this page on the fast kernels, in float32`;
@@ -206,7 +214,7 @@ function PlaygroundView(): JSX.Element {
             </TextIn>
             <div class="fld">
               <span class="fl">Tokens. Choose one to see what it reads.</span>
-              {read && cell && <div class="pchips"><Tokens label="Token that reads" tokens={read.tokens} chosen={cell.row} weights={weights} onChoose={(k) => change({ token: k, read: null })} /></div>}
+              {read && cell && <div class="pchips" ref={chips}><Tokens label="Token that reads" tokens={read.tokens} chosen={cell.row} weights={weights} onChoose={(k) => change({ token: k, read: null })} /></div>}
               <p class="cap"><span class="ws">{'\u00b7'}</span> stands for a space, <span class="ws">\n</span> for a new line, <span class="ws">\x</span> for a byte that is no character by itself. The bar is how much the chosen token reads each one, in the head shown below.</p>
               {read && read.count > T && <p class="cap pwindow">The text has {read.count} tokens. The model reads the last {T} of them, {opened.windowWords}: only these are shown, and only these count for the next token.</p>}
               {text.length > LIMITS.text && s.text !== null && <p class="cap">So long a text stays out of the address.</p>}

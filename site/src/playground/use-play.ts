@@ -137,14 +137,18 @@ export function useDoings(): Doings {
     if (filtering.current || !desk.current) return;
     filtering.current = true;
     const go = async (): Promise<void> => {
-      while (wanted.current && desk.current) {
-        const mine = turn.current, asked = wanted.current;
-        wanted.current = null;
-        const found = await desk.current.ask<'next'>({ kind: 'next', filters: asked });
-        if (mine === turn.current) setNext(found);
+      try {
+        while (wanted.current && desk.current) {
+          const mine = turn.current, asked = wanted.current;
+          wanted.current = null;
+          const found = await desk.current.ask<'next'>({ kind: 'next', filters: asked });
+          if (mine === turn.current) setNext(found);
+        }
+      } finally {
+        filtering.current = false; // at once: a change that comes before the next picture starts a new round
       }
     };
-    go().catch(() => undefined).finally(() => { filtering.current = false; });
+    go().catch((error: unknown) => setProblem(failureOf(error).message));
   }, []);
 
   const draw = useCallback(async (count: number, filters: Filters, seed: number): Promise<number> => {

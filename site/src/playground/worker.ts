@@ -204,7 +204,7 @@ scope.onmessage = ({ data }) => {
     return;
   }
   const { number, request } = data;
-  if (request.kind !== 'draw') stopped = true;
+  if (request.kind !== 'draw' && request.kind !== 'bits') stopped = true; // what it would draw on is asked anew
   queue = queue.then(async () => {
     try {
       const found = await answer(number, request);
