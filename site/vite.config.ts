@@ -25,6 +25,19 @@ function chunkList(): Plugin {
   };
 }
 
+/** What every page with a live part needs: one file packs better than many, and asks once. */
+const everywhere = /\/node_modules\/preact\/|\/src\/(engine|client\/(main|islands|menu|offline|rail|theme-button))\b|\/src\/components\/(Case|content|grid-keys|island|narrow|numbers|Scroll|Segment|Tex)\.tsx?$/;
+/** What the figures of examples are drawn with. */
+const figures = /\/src\/(components\/(colour|chosen-cell|ExampleView|HeatMap|LedgerTable|Legend)\.tsx?|examples\/registry\.ts)$/;
+/** The Attention page's own. */
+const attention = /\/src\/(pages\/attention-|lab\/(Lab|Stage|Prove|steps|lab-state|code-panels|code-values|use-model)\.|components\/(CodePanel|Track)\.|examples\/attention(-layer|-ledgers|-tensors)?\.)/;
+
+function chunkOf(id: string): string | undefined {
+  if (everywhere.test(id)) return 'main';
+  if (figures.test(id)) return 'figures';
+  return attention.test(id) ? 'attention' : undefined;
+}
+
 export default defineConfig(({ isSsrBuild }) => ({
   root: __dirname,
   plugins: isSsrBuild ? [] : [chunkList()],
@@ -40,7 +53,7 @@ export default defineConfig(({ isSsrBuild }) => ({
         outDir: resolve(work, 'client'), emptyOutDir: true, target: 'es2022', modulePreload: { polyfill: false }, assetsInlineLimit: 0,
         rollupOptions: {
           input: inputs,
-          output: { entryFileNames: (chunk) => (chunk.name === 'sw' ? 'sw.js' : 'assets/[name]-[hash].js'), chunkFileNames: 'assets/[name]-[hash].js', assetFileNames: 'assets/[name]-[hash][extname]' },
+          output: { manualChunks: chunkOf, onlyExplicitManualChunks: true, entryFileNames: (chunk) => (chunk.name === 'sw' ? 'sw.js' : 'assets/[name]-[hash].js'), chunkFileNames: 'assets/[name]-[hash].js', assetFileNames: 'assets/[name]-[hash][extname]' },
         },
       },
   worker: { format: 'es' },

@@ -4,6 +4,7 @@
  */
 import { hydrate } from 'preact';
 import { texKey, TypesetContext, type MathTree, type Typeset } from '../components/Tex';
+import { loadEngine } from '../engine/index';
 import type { Engine } from '../engine/types';
 import { islands } from '../pages/islands';
 
@@ -15,7 +16,7 @@ export function readDictionary(): Typeset {
 }
 
 async function openEngine(): Promise<Engine> {
-  const [{ loadEngine }, answer] = await Promise.all([import('../engine/index'), fetch('vitrine.wasm')]);
+  const answer = await fetch('vitrine.wasm');
   if (!answer.ok) throw new Error(`vitrine.wasm: the server answered ${answer.status}`);
   return loadEngine(await answer.arrayBuffer());
 }
