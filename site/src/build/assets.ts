@@ -93,4 +93,10 @@ export class Assets {
   scripts(islands: Iterable<string>, examples: Iterable<string>): string[] {
     return [...new Set([...this.chunks(islands, examples)].map((c) => c.file)), this.theme];
   }
+
+  /** Script files that come when a part that waits is asked for. */
+  askedFor(islands: Iterable<string>, examples: readonly string[], drawn: Iterable<string>): string[] {
+    const there = new Set(this.scripts(islands, examples));
+    return this.scripts(drawn, examples).filter((file) => !there.has(file));
+  }
 }

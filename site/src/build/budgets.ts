@@ -10,6 +10,8 @@ export const limits = { page: 90 * KB, module: 60 * KB, lab: 350 * KB, playgroun
 interface Loads {
   readonly scripts: readonly string[];
   readonly styles: readonly string[];
+  /** What comes when a visitor asks for a part that waits: beside the budget. */
+  readonly asked: readonly string[];
 }
 
 function packed(file: string): number {
@@ -34,7 +36,7 @@ export function budgets(paths: Paths): number {
   for (const [page, l] of Object.entries(loads)) {
     const sum = (files: readonly string[], size = packed): number => files.reduce((n, f) => n + size(join(site, f)), 0);
     const [html, css, js] = [packed(join(site, `${page}.html`)), sum(l.styles), sum(l.scripts)];
-    judge(`${page}.html`, html + css + js, limits.page, `html${shown(html)}  css${shown(css)}  js${shown(js)}  by Brotli${shown(sum([`${page}.html`, ...l.styles, ...l.scripts], brotli))}`);
+    judge(`${page}.html`, html + css + js, limits.page, `html${shown(html)}  css${shown(css)}  js${shown(js)}  by Brotli${shown(sum([`${page}.html`, ...l.styles, ...l.scripts], brotli))}${l.asked.length > 0 ? `  when asked${shown(sum(l.asked))}` : ''}`);
   }
   judge('vitrine.wasm', packed(join(site, 'vitrine.wasm')), limits.module, 'gzip -9');
   // A model's size is what travels for its use: the weights and what goes with them.

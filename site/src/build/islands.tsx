@@ -17,14 +17,24 @@ interface Ready {
   readonly tex: readonly string[];
 }
 
+/** What travels for parts that wait until a visitor asks: their properties in page order, and the mathematics of their views. */
+interface Asked {
+  readonly props: unknown[];
+  readonly tex: Record<string, MathTree>;
+}
+
 /** Islands of one page, ready to be drawn, by the block that asked for them. */
 export class PreparedIslands {
   private readonly ready = new Map<Block, Ready>();
   /** LaTeX that the page's islands show, typeset: the dictionary of the page. */
   readonly dictionary: Record<string, MathTree> = {};
+  /** Parts whose code a page loads at its start. */
   readonly names = new Set<string>();
-  /** Those of them that wake: their scripts are loaded. */
-  readonly waking = new Set<string>();
+  /** All parts that were drawn: they need their style sheets. */
+  readonly drawn = new Set<string>();
+  /** Parts whose code comes when a visitor asks. */
+  readonly waiting = new Set<string>();
+  readonly asked: Asked = { props: [], tex: {} };
 
   constructor(private readonly engine: Engine | null) {}
 
@@ -46,25 +56,35 @@ export class PreparedIslands {
     return this.ready.has(block);
   }
 
-  private readonly record: Typeset = (tex, display) => {
-    const tree = typeset(tex, display);
-    this.dictionary[texKey(tex, display)] = tree;
-    return tree;
-  };
+  /** Typesets, and keeps what was asked for where its part will look for it. */
+  private recorder(wakes: AnyIsland['wakes']): Typeset {
+    return (tex, display) => {
+      const tree = typeset(tex, display);
+      if (wakes !== 'never') (wakes === 'asked' ? this.asked.tex : this.dictionary)[texKey(tex, display)] = tree;
+      return tree;
+    };
+  }
+
+  /** How the browser knows the part: by its name and its properties, or by its place among those that wait. */
+  private marks(ready: Ready): Record<string, string | number> {
+    const { wakes } = ready.island;
+    if (wakes === 'never') return {};
+    if (wakes === 'asked') this.waiting.add(ready.name);
+    if (wakes === 'asked') return { 'data-asked': ready.name, 'data-k': this.asked.props.push(ready.props) - 1 };
+    this.names.add(ready.name);
+    return { 'data-island': ready.name, 'data-props': JSON.stringify(ready.props) };
+  }
 
   draw(block: Block): JSX.Element | null {
     const ready = this.ready.get(block);
     if (!ready || this.engine === null) return null;
-    this.names.add(ready.name);
-    for (const tex of ready.tex) this.record(tex, false);
+    this.drawn.add(ready.name);
+    const record = this.recorder(ready.island.wakes);
+    for (const tex of ready.tex) record(tex, false);
     const View = ready.island.view;
-    const { inert = false } = ready.island;
-    if (!inert) this.waking.add(ready.name);
-    // What never wakes needs no dictionary either.
-    const still: Typeset = (tex, display) => typeset(tex, display);
     return (
-      <div data-island={inert ? undefined : ready.name} data-props={inert ? undefined : JSON.stringify(ready.props)}>
-        <TypesetContext.Provider value={inert ? still : this.record}>
+      <div {...this.marks(ready)}>
+        <TypesetContext.Provider value={record}>
           <View props={ready.props} loaded={ready.loaded} engine={this.engine} />
         </TypesetContext.Provider>
       </div>

@@ -10,10 +10,10 @@ import type { ExampleTensor } from '../examples/types';
 import { examples } from '../examples/registry';
 import { islands as registry } from '../pages/islands';
 import { Assets } from './assets';
-import { exampleBlock, makeShapesBlock, shapesBlock, type About } from './blocks';
+import { exampleBlock, makeShapesBlock, shapesBlock } from './blocks';
 import { readContent } from './content';
 import { BuildProvider, type Build } from './context';
-import { renderDocument } from './document';
+import { jsonText, renderDocument } from './document';
 import { Faults } from './faults';
 import { PreparedIslands } from './islands';
 import { checkLinks } from './links';
@@ -40,7 +40,7 @@ export interface Site {
   /** HTML by file name. */
   readonly files: ReadonlyMap<string, string>;
   /** Islands and examples that each page loads. */
-  readonly loads: ReadonlyMap<string, { readonly islands: ReadonlySet<string>; readonly examples: ReadonlySet<string> }>;
+  readonly loads: ReadonlyMap<string, { readonly islands: ReadonlySet<string>; /** Also those that wait, and those that have no control. */ readonly drawn: ReadonlySet<string>; readonly waiting: ReadonlySet<string>; readonly examples: ReadonlySet<string> }>;
 }
 
 async function openEngine(file: string, faults: Faults): Promise<{ engine: Engine | null; hash: string | null }> {
@@ -52,21 +52,16 @@ async function openEngine(file: string, faults: Faults): Promise<{ engine: Engin
   return { engine: await loadEngine(bytes), hash: createHash('sha256').update(bytes).digest('hex') };
 }
 
-interface ExampleRun {
-  readonly tensors: readonly ExampleTensor[];
-  readonly about: About;
-}
-
 /** Runs every example that the content uses, once. */
-async function runExamples(content: Content, engine: Engine | null, faults: Faults): Promise<Map<string, ExampleRun>> {
-  const runs = new Map<string, ExampleRun>();
+async function runExamples(content: Content, engine: Engine | null, faults: Faults): Promise<Map<string, readonly ExampleTensor[]>> {
+  const runs = new Map<string, readonly ExampleTensor[]>();
   const names = new Set(content.pages.flatMap((p) => p.concepts.map((c) => c.example.use)));
   for (const name of names) {
     const open = examples[name];
     if (!open || engine === null) continue;
     try {
       const { example } = await open();
-      runs.set(name, { tensors: example.run(engine, example.inputs), about: example });
+      runs.set(name, example.run(engine, example.inputs));
     } catch (error) {
       faults.add(`examples/${name}`, '', error instanceof Error ? error.message : String(error));
     }
@@ -74,12 +69,11 @@ async function runExamples(content: Content, engine: Engine | null, faults: Faul
   return runs;
 }
 
-function makeBlocks(content: Content, runs: ReadonlyMap<string, ExampleRun>, faults: Faults): void {
+function makeShapes(content: Content, runs: ReadonlyMap<string, readonly ExampleTensor[]>, faults: Faults): void {
   for (const page of content.pages) for (const c of page.concepts) {
-    const run = runs.get(c.example.use);
-    if (run) checkTensors(c, run.tensors, faults);
-    exampleBlock(c, run?.about);
-    makeShapesBlock(c, (name) => run?.tensors.find((t) => t.id === name)?.shape ?? null, run?.about.source);
+    const tensors = runs.get(c.example.use);
+    if (tensors) checkTensors(c, tensors, faults);
+    makeShapesBlock(c, (name) => tensors?.find((t) => t.id === name)?.shape ?? null);
   }
 }
 
@@ -103,6 +97,11 @@ function withoutEmpty(content: Content, draft: boolean): Content {
   return { ...content, pages: content.pages.filter((p) => p.group === 'home' || p.concepts.length + p.head.length + p.foot.length > 0) };
 }
 
+/** What the parts of a page need that wait until they are asked (client/islands.tsx). */
+function askedFile(page: string): string {
+  return `asked/${page}.json`;
+}
+
 function bookHref(href: string): string {
   const match = /^([a-z-]+)\.html#(.+)$/.exec(href);
   if (!match) return href;
@@ -123,15 +122,15 @@ export async function buildSite(paths: Paths, draft: boolean): Promise<Site> {
   const assets = Assets.read(join(paths.work, 'client/chunks.json'));
   const { engine, hash } = await openEngine(join(paths.root, 'build/wasm/vitrine.wasm'), faults);
   const runs = await runExamples(content, engine, faults);
-  makeBlocks(content, runs, faults);
+  makeShapes(content, runs, faults);
   if (faults.list.length > 0 && !draft) return { content, sources, faults, assets, files: new Map(), loads: new Map() };
 
   const files = new Map<string, string>();
-  const loads = new Map<string, { islands: ReadonlySet<string>; examples: ReadonlySet<string> }>();
+  const loads = new Map<string, { islands: ReadonlySet<string>; drawn: ReadonlySet<string>; waiting: ReadonlySet<string>; examples: ReadonlySet<string> }>();
   const render = (name: string, title: string, description: string, build: Build, body: VNode, scripts = true): void => {
     const below = name.includes('/');
     files.set(name, renderDocument({
-      title, description, assets, scripts, base: below ? '../' : '', islands: build.islands.names, dictionary: scripts ? build.islands.dictionary : {},
+      title, description, assets, scripts, base: below ? '../' : '', islands: build.islands.drawn, dictionary: scripts ? build.islands.dictionary : {},
       body: <BuildProvider value={build}>{body}</BuildProvider>,
     }));
   };
@@ -141,7 +140,8 @@ export async function buildSite(paths: Paths, draft: boolean): Promise<Site> {
     const islands = await prepared(page, engine, sources, faults);
     const title = page.group === 'home' ? page.title : `${page.title} \u00b7 Vitrine`;
     render(`${page.id}.html`, title, page.line, build(islands, 'page'), <PageView page={page} faults={faults.list.length} />);
-    loads.set(page.id, { islands: islands.waking, examples: new Set(page.concepts.map((c) => c.example.use)) });
+    if (islands.asked.props.length > 0) files.set(askedFile(page.id), jsonText(islands.asked));
+    loads.set(page.id, { islands: islands.names, drawn: islands.drawn, waiting: islands.waiting, examples: new Set(page.concepts.map((c) => c.example.use)) });
   }
   const all = new PreparedIslands(engine);
   for (const page of content.pages) for (const { block, file } of blocksOf({ ...page, head: [], foot: [] })) await all.prepare(block, page.id, sources, file, faults);

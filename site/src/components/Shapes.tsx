@@ -73,4 +73,4 @@ function View({ props, engine }: ViewProps<ShapesProps, undefined>): JSX.Element
   );
 }
 
-export const island = defineIsland<ShapesProps>({ view: View });
+export const island = defineIsland<ShapesProps>({ view: View, wakes: 'asked' });

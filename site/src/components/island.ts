@@ -35,6 +35,12 @@ export interface Island<Props, Loaded = undefined> {
    */
   readonly tex?: (props: Props, loaded: Loaded) => readonly string[];
   readonly view: (p: ViewProps<Props, Loaded>) => JSX.Element;
+  /**
+   * When the browser needs the code of this part; at the start of the page if nothing is said.
+   * 'asked': when a button in it is pressed, all parts of its name wake, then the press is done.
+   * 'never': it has no control; what the build computed stands.
+   */
+  readonly wakes?: 'asked' | 'never';
 }
 
 /** An island whose types are known to itself only. */

@@ -142,4 +142,5 @@ function View({ loaded, engine }: { loaded: readonly ParameterRow[]; engine: Eng
 export const island = defineIsland<Record<string, never>, readonly ParameterRow[]>({
   load: async (_, engine) => attentionRows(engine.parameters(exampleSizes())),
   view: View,
+  wakes: 'asked',
 });
