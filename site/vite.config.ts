@@ -26,11 +26,11 @@ function chunkList(): Plugin {
 }
 
 /** What every page with a live part needs: one file packs better than many, and asks once. */
-const everywhere = /preload-helper|\/node_modules\/preact\/|\/style\/(tokens|page|concept|case|code|controls|figure|ledger|lab|print)\.css|\/src\/(engine|pages\/islands|client\/(main|islands|menu|offline|rail|theme-button))\b|\/src\/components\/(Case|colour|content|Legend|grid-keys|island|narrow|numbers|Scroll|Segment|Tex)\.tsx?$/;
+const everywhere = /preload-helper|\/node_modules\/preact\/|\/style\/(tokens|page|concept|case|code|controls|figure|ledger|lab|print)\.css|\/src\/(engine\/(attention|core|definitions|module)|pages\/islands|client\/(main|islands|menu|offline|rail|theme-button))\b|\/src\/components\/(Case|colour|content|Legend|grid-keys|island|narrow|numbers|Scroll|Segment|Tex)\.tsx?$/;
 /** What the figures of examples are drawn with. */
 const figures = /\/src\/(components\/(chosen-cell|ExampleView|HeatMap|LedgerTable)\.tsx?|examples\/registry\.ts)$/;
 /** The Attention page's own. */
-const attention = /\/src\/(lab\/(Lab|Stage|Prove|steps|address|lab-state|code-panels|code-values|use-model)\.|components\/(CodePanel|Track)\.)/;
+const attention = /\/src\/(lab\/(Lab|Stage|Prove|steps|lab-state|code-panels|code-values|use-model)\.|components\/(CodePanel|Track)\.)/;
 
 function chunkOf(id: string): string | undefined {
   if (everywhere.test(id)) return 'main';

@@ -135,13 +135,15 @@ test('JSON in a page cannot end its element', () => {
 test('a page is given the chunks of its islands and what they import, and no others', () => {
   const chunk = (file: string, modules: string[], imports: string[] = [], css: string[] = []): Chunk => ({ file, modules, imports, css });
   const assets = new Assets([
-    chunk('main.js', ['src/client/main.ts'], [], ['main.css']), chunk('theme.js', ['src/client/theme.ts']), chunk('engine.js', ['src/engine/index.ts']),
+    chunk('main.js', ['src/client/main.ts'], [], ['main.css']), chunk('theme.js', ['src/client/theme.ts']), chunk('whole.js', ['src/engine/whole.ts']),
     chunk('a.js', ['src/pages/a.tsx', 'src/components/HeatMap.tsx'], ['shared.js'], ['a.css']), chunk('shared.js', ['src/components/numbers.ts'], [], ['shared.css']),
     chunk('b.js', ['src/pages/b.tsx'], [], ['b.css']), chunk('x.js', ['src/examples/x.ts']),
   ], new Map([['a', 'src/pages/a'], ['b', 'src/pages/b'], ['lost', 'src/pages/lost']]), new Map([['x', 'src/examples/x']]));
-  expect(assets.scripts(['a'], ['x'])).toEqual(['main.js', 'a.js', 'shared.js', 'x.js', 'engine.js', 'theme.js']);
+  expect(assets.scripts(['a'], ['x'], false)).toEqual(['main.js', 'a.js', 'shared.js', 'x.js', 'theme.js']);
+  expect(assets.scripts(['a'], [], true)).toEqual(['main.js', 'a.js', 'shared.js', 'whole.js', 'theme.js']);
+  expect(assets.askedFor(['a'], [], false, ['b'])).toEqual(['b.js']);
   expect(assets.styles(['a'])).toEqual(['main.css', 'a.css', 'shared.css']);
-  expect(assets.scripts([], [])).toEqual(['main.js', 'theme.js']);
-  expect(() => assets.scripts(['lost'], [])).toThrow('no chunk has the module src/pages/lost');
-  expect(() => assets.scripts(['unknown'], [])).toThrow('"unknown" is in no registry line');
+  expect(assets.scripts([], [], false)).toEqual(['main.js', 'theme.js']);
+  expect(() => assets.scripts(['lost'], [], false)).toThrow('no chunk has the module src/pages/lost');
+  expect(() => assets.scripts(['unknown'], [], false)).toThrow('"unknown" is in no registry line');
 });

@@ -65,14 +65,13 @@ export class Assets {
     }
   }
 
-  /** Chunks that a page with these islands and examples loads at its start. */
-  private chunks(islands: Iterable<string>, examples: Iterable<string>): Set<Chunk> {
+  /** Chunks that a page with these islands and examples loads at its start; `whole`: with all of the engine. */
+  private chunks(islands: Iterable<string>, examples: Iterable<string>, whole: boolean): Set<Chunk> {
     const found = new Set<Chunk>();
     this.close(this.chunkOf('src/client/main.ts'), found);
-    const names = [...islands];
-    for (const name of names) this.close(this.named(this.islandPaths, name), found);
+    for (const name of islands) this.close(this.named(this.islandPaths, name), found);
     for (const name of examples) this.close(this.named(this.examplePaths, name), found);
-    if (names.length > 0) this.close(this.chunkOf('src/engine/index'), found);
+    if (whole) this.close(this.chunkOf('src/engine/whole'), found);
     return found;
   }
 
@@ -86,17 +85,17 @@ export class Assets {
 
   /** Style sheets of a page with these islands, each once. */
   styles(islands: Iterable<string>): string[] {
-    return [...new Set([...this.chunks(islands, [])].flatMap((c) => c.css))];
+    return [...new Set([...this.chunks(islands, [], false)].flatMap((c) => c.css))];
   }
 
   /** Script files that a page loads at its start. */
-  scripts(islands: Iterable<string>, examples: Iterable<string>): string[] {
-    return [...new Set([...this.chunks(islands, examples)].map((c) => c.file)), this.theme];
+  scripts(islands: Iterable<string>, examples: Iterable<string>, whole: boolean): string[] {
+    return [...new Set([...this.chunks(islands, examples, whole)].map((c) => c.file)), this.theme];
   }
 
   /** Script files that come when a part that waits is asked for. */
-  askedFor(islands: Iterable<string>, examples: readonly string[], drawn: Iterable<string>): string[] {
-    const there = new Set(this.scripts(islands, examples));
-    return this.scripts(drawn, examples).filter((file) => !there.has(file));
+  askedFor(islands: Iterable<string>, examples: readonly string[], whole: boolean, waiting: Iterable<string>): string[] {
+    const there = new Set(this.scripts(islands, examples, whole));
+    return this.scripts(waiting, examples, false).filter((file) => !there.has(file));
   }
 }

@@ -18,6 +18,8 @@ export interface DocumentParts {
   readonly assets: Assets;
   /** Names of the islands on the page: their style sheets are linked. */
   readonly islands: Iterable<string>;
+  /** Asked once the body is drawn: whether its parts want all of the engine. */
+  readonly whole: () => boolean;
   readonly dictionary: Readonly<Record<string, MathTree>>;
   /** false: the page needs no script but the theme's. */
   readonly scripts: boolean;
@@ -38,13 +40,18 @@ export function lighterProps(html: string): string {
   return html.replace(/ data-props="([^"]*)"/g, (_, json: string) => ` data-props='${json.replaceAll("'", '&#39;').replaceAll('&quot;', '"')}'`);
 }
 
+/** Leaves out the end tags that HTML lets out: the parser puts the same tree together. */
+export function lighterTags(html: string): string {
+  return html.replace(/<\/(?:li|t[drh]|tbody|thead|d[td]|option)>/g, '');
+}
+
 export function renderDocument(d: DocumentParts): string {
-  const body = lighterProps(renderToString(d.body)); // first: it fills the dictionary
+  const body = lighterTags(lighterProps(renderToString(d.body))); // first: it fills the dictionary
   const css = d.assets.styles(d.islands).map((f) => `<link rel="stylesheet" href="${d.base}${f}">`);
   const math = Object.keys(d.dictionary).length > 0 ? [`<script type="application/json" id="tex">${jsonText(d.dictionary)}</script>`] : [];
   return [
     '<!doctype html>',
-    '<html lang="en-GB">',
+    `<html lang="en-GB"${d.scripts && !d.whole() ? ' data-engine="core"' : ''}>`,
     '<head>',
     '<meta charset="utf-8">',
     `<meta http-equiv="Content-Security-Policy" content="${attribute(policy)}">`,

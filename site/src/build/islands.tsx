@@ -5,6 +5,7 @@ import { TypesetContext, texKey, type MathTree, type Typeset } from '../componen
 import type { AnyIsland } from '../components/island';
 import type { SiteData } from '../components/site-data';
 import type { Engine } from '../engine/types';
+import { examples } from '../examples/registry';
 import { islands } from '../pages/islands';
 import type { Faults } from './faults';
 import { typeset } from './mathml';
@@ -15,6 +16,14 @@ interface Ready {
   readonly props: unknown;
   readonly loaded: unknown;
   readonly tex: readonly string[];
+  /** Asks no more of the engine than single definitions. */
+  readonly core: boolean;
+}
+
+/** Whether the example that a block shows, if it shows one, calls single definitions only. */
+async function isCore(use: unknown): Promise<boolean> {
+  const open = typeof use === 'string' ? examples[use] : undefined;
+  return open === undefined || (await open()).example.core === true;
 }
 
 /** What travels for parts that wait until a visitor asks: their properties in page order, and the mathematics of their views. */
@@ -34,6 +43,8 @@ export class PreparedIslands {
   readonly drawn = new Set<string>();
   /** Parts whose code comes when a visitor asks. */
   readonly waiting = new Set<string>();
+  /** True once a part was drawn that asks more of the engine than single definitions. */
+  whole = false;
   readonly asked: Asked = { props: [], tex: {} };
 
   constructor(private readonly engine: Engine | null) {}
@@ -46,7 +57,7 @@ export class PreparedIslands {
       const props: unknown = island.prepare ? await island.prepare(block.props, site, { page }) : block.props;
       const loaded: unknown = island.load ? await island.load(props, this.engine) : undefined;
       const tex = island.tex ? island.tex(props, loaded) : [];
-      this.ready.set(block, { island, name: block.island, props, loaded, tex });
+      this.ready.set(block, { island, name: block.island, props, loaded, tex, core: island.core === true && await isCore(block.props['use']) });
     } catch (error) {
       faults.add(file, `island ${block.island}`, error instanceof Error ? error.message : String(error));
     }
@@ -72,6 +83,7 @@ export class PreparedIslands {
     if (wakes === 'asked') this.waiting.add(ready.name);
     if (wakes === 'asked') return { 'data-asked': ready.name, 'data-k': this.asked.props.push(ready.props) - 1 };
     this.names.add(ready.name);
+    if (!ready.core) this.whole = true;
     return { 'data-island': ready.name, 'data-props': JSON.stringify(ready.props) };
   }
 

@@ -39,7 +39,7 @@ async function site(paths: Paths, draft: boolean): Promise<number> {
   }
   rmSync(paths.out, { recursive: true, force: true });
   writeFiles(paths.out, built.files);
-  const loads = Object.fromEntries([...built.loads].map(([page, l]) => [page, { scripts: built.assets.scripts(l.islands, l.examples), styles: built.assets.styles(l.drawn), asked: built.assets.askedFor(l.islands, [...l.examples], l.waiting) }]));
+  const loads = Object.fromEntries([...built.loads].map(([page, l]) => [page, { scripts: built.assets.scripts(l.islands, l.examples, l.whole), styles: built.assets.styles(l.drawn), asked: built.assets.askedFor(l.islands, [...l.examples], l.whole, l.waiting) }]));
   writeFiles(paths.work, new Map([['loads.json', JSON.stringify(loads, null, 1)]]));
   console.log(`site: ${built.content.pages.length} pages, ${built.content.pages.reduce((n, p) => n + p.concepts.length, 0)} concepts, ${built.files.size} files`);
   return 0;

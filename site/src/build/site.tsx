@@ -40,7 +40,7 @@ export interface Site {
   /** HTML by file name. */
   readonly files: ReadonlyMap<string, string>;
   /** Islands and examples that each page loads. */
-  readonly loads: ReadonlyMap<string, { readonly islands: ReadonlySet<string>; /** Also those that wait, and those that have no control. */ readonly drawn: ReadonlySet<string>; readonly waiting: ReadonlySet<string>; readonly examples: ReadonlySet<string> }>;
+  readonly loads: ReadonlyMap<string, { readonly islands: ReadonlySet<string>; /** Also those that wait, and those that have no control. */ readonly drawn: ReadonlySet<string>; readonly waiting: ReadonlySet<string>; /** Asks all of the engine. */ readonly whole: boolean; readonly examples: ReadonlySet<string> }>;
 }
 
 async function openEngine(file: string, faults: Faults): Promise<{ engine: Engine | null; hash: string | null }> {
@@ -126,11 +126,11 @@ export async function buildSite(paths: Paths, draft: boolean): Promise<Site> {
   if (faults.list.length > 0 && !draft) return { content, sources, faults, assets, files: new Map(), loads: new Map() };
 
   const files = new Map<string, string>();
-  const loads = new Map<string, { islands: ReadonlySet<string>; drawn: ReadonlySet<string>; waiting: ReadonlySet<string>; examples: ReadonlySet<string> }>();
+  const loads = new Map<string, { islands: ReadonlySet<string>; drawn: ReadonlySet<string>; waiting: ReadonlySet<string>; whole: boolean; examples: ReadonlySet<string> }>();
   const render = (name: string, title: string, description: string, build: Build, body: VNode, scripts = true): void => {
     const below = name.includes('/');
     files.set(name, renderDocument({
-      title, description, assets, scripts, base: below ? '../' : '', islands: build.islands.drawn, dictionary: scripts ? build.islands.dictionary : {},
+      title, description, assets, scripts, base: below ? '../' : '', islands: build.islands.drawn, whole: () => build.islands.whole, dictionary: scripts ? build.islands.dictionary : {},
       body: <BuildProvider value={build}>{body}</BuildProvider>,
     }));
   };
@@ -141,7 +141,7 @@ export async function buildSite(paths: Paths, draft: boolean): Promise<Site> {
     const title = page.group === 'home' ? page.title : `${page.title} \u00b7 Vitrine`;
     render(`${page.id}.html`, title, page.line, build(islands, 'page'), <PageView page={page} faults={faults.list.length} />);
     if (islands.asked.props.length > 0) files.set(askedFile(page.id), jsonText(islands.asked));
-    loads.set(page.id, { islands: islands.names, drawn: islands.drawn, waiting: islands.waiting, examples: new Set(page.concepts.map((c) => c.example.use)) });
+    loads.set(page.id, { islands: islands.names, drawn: islands.drawn, waiting: islands.waiting, whole: islands.whole, examples: new Set(page.concepts.map((c) => c.example.use)) });
   }
   const all = new PreparedIslands(engine);
   for (const page of content.pages) for (const { block, file } of blocksOf({ ...page, head: [], foot: [] })) await all.prepare(block, page.id, sources, file, faults);

@@ -4,7 +4,7 @@
  */
 import { hydrate } from 'preact';
 import { texKey, TypesetContext, type MathTree, type Typeset } from '../components/Tex';
-import { loadEngine } from '../engine/index';
+import { loadCore, whole } from '../engine/core';
 import type { Engine } from '../engine/types';
 import { islands } from '../pages/islands';
 
@@ -21,7 +21,8 @@ export function readDictionary(): Typeset {
 async function openEngine(): Promise<Engine> {
   const answer = await fetch('vitrine.wasm');
   if (!answer.ok) throw new Error(`vitrine.wasm: the server answered ${answer.status}`);
-  return loadEngine(await answer.arrayBuffer());
+  const { engine } = await loadCore(await answer.arrayBuffer());
+  return document.documentElement.dataset['engine'] === 'core' ? engine : whole(engine);
 }
 
 /** Says where the module is not the one that the page was built with. */

@@ -155,4 +155,5 @@ export const island = defineIsland<ExampleProps, readonly ExampleTensor[]>({
   },
   tex: (_, loaded) => loaded.map((t) => t.tex),
   view: ExampleView,
+  core: true,
 });

@@ -57,13 +57,13 @@ export function HeadMaps(p: HeadMapsProps): JSX.Element {
   };
   return (
     <div class="multi" role="grid" aria-label={p.label} style={`--heads:${p.heads}`} ref={root} onKeyDown={onKeyDown}>
-      <div role="row" style="display:contents">
+      <div role="row">
         <span role="gridcell" />
         {Array.from({ length: p.heads }, (_, head) => (
           <span key={head} role="columnheader" class={`hh${head === p.head ? ' on' : ''}`} aria-label={`head ${head}`}>{head}</span>))}
       </div>
       {Array.from({ length: p.layers }, (_, layer) => (
-        <div key={layer} role="row" style="display:contents">
+        <div key={layer} role="row">
           <span role="rowheader" class={`ll${layer === p.layer ? ' on' : ''}`}><b>layer </b>{layer}</span>
           {Array.from({ length: p.heads }, (__, head) => {
             const on = layer === p.layer && head === p.head;

@@ -118,12 +118,13 @@ class Row extends Component<RowProps> {
           data-t={p.tensor} data-i={p.index(p.row, column)} aria-label={p.live ? cellName(x, text, column, mark, p) : undefined}>{shown}</div>,
       );
     }
-    return p.index === null ? <>{cells}</> : <div role="row" style="display:contents">{cells}</div>;
+    return p.index === null ? <>{cells}</> : <div role="row">{cells}</div>;
   }
 }
 
+/** A place in the grid; what spans one row and one column needs no more said. */
 const area = (row: number, column: number, rows = 1, columns = 1): string =>
-  `grid-area:${row}/${column}/span ${rows}/span ${columns}`;
+  `grid-area:${row}/${column}${rows > 1 || columns > 1 ? `/span ${rows}` : ''}${columns > 1 ? `/span ${columns}` : ''}`;
 
 interface OperandProps { readonly operand: Operand; readonly place: string; readonly kind: string; readonly ring: string; readonly digits: number }
 

@@ -2,7 +2,7 @@
  *
  * Ramps are built in OKLCH (Ottosson 2020), where equal steps of L look like equal
  * steps of lightness; zero is the background in both themes.  A cell carries four
- * custom properties: the ground for light (--l) and dark (--d), and the digits on
+ * custom properties at most: the ground for light (--l) and dark (--d), and the digits on
  * it (--lf, --df), black or white, whichever has more contrast (WCAG 2.2): the
  * better of the two is never under 4.58:1.
  */
@@ -84,7 +84,9 @@ function table(scale: Scale): string[] {
     const t = scale === 'weight' ? k / STEPS : (2 * k) / STEPS - 1;
     const light = colour(scale, t, 'light');
     const dark = colour(scale, t, 'dark');
-    return `--l:${hex(light)};--lf:${digits(light)};--d:${hex(dark)};--df:${digits(dark)}`;
+    // Black digits in light and white ones in dark are the rule (figure.css): only exceptions are said.
+    const onLight = digits(light) === '#000' ? '' : ';--lf:#fff', onDark = digits(dark) === '#fff' ? '' : ';--df:#000';
+    return `--l:${hex(light)};--d:${hex(dark)}${onLight}${onDark}`;
   });
   tables[scale] = made;
   return made;

@@ -41,6 +41,8 @@ export interface Island<Props, Loaded = undefined> {
    * 'never': it has no control; what the build computed stands.
    */
   readonly wakes?: 'asked' | 'never';
+  /** True where single definitions and the attention layer are all it asks of the engine: a page of such parts starts without the rest. */
+  readonly core?: boolean;
 }
 
 /** An island whose types are known to itself only. */

@@ -45,4 +45,4 @@ function run(engine: Engine, inputs: Example['inputs']): readonly ExampleTensor[
   ];
 }
 
-export const example: Example = { id: 'adjoint', inputs: rowInputs, run };
+export const example: Example = { id: 'adjoint', inputs: rowInputs, run, core: true };

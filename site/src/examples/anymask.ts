@@ -100,4 +100,4 @@ function run(engine: Engine, given: Example['inputs']): readonly ExampleTensor[]
   ];
 }
 
-export const example: Example = { id: 'anymask', inputs: file.inputs, run };
+export const example: Example = { id: 'anymask', inputs: file.inputs, run, core: true };

@@ -83,6 +83,7 @@ export function layerTensors(layer: AttentionLayer): ExampleTensor[] {
 
 export const example: Example = {
   id: 'attention',
+  core: true,
   inputs: attentionNumbers,
   run: (engine, inputs) => layerTensors(exampleLayer(engine, toAttentionInputs(inputs as unknown as AttentionNumbers))),
 };

@@ -152,6 +152,7 @@ const { Wfc, bfc, Wproj, bproj } = mlp;
 
 export const example: Example = {
   id: 'block',
+  core: true,
   inputs: { ...inputs, Wq, bq, Wk, bk, Wv, bv, Wo, bo, Wfc, bfc, Wproj, bproj },
   run,
 };

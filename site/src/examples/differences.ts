@@ -98,4 +98,4 @@ function run(engine: Engine, given: Example['inputs']): readonly ExampleTensor[]
   ];
 }
 
-export const example: Example = { id: 'differences', inputs: file.inputs, run };
+export const example: Example = { id: 'differences', inputs: file.inputs, run, core: true };

@@ -89,4 +89,4 @@ function run(engine: Engine, inputs: Example['inputs']): readonly ExampleTensor[
   ];
 }
 
-export const example: Example = { id: 'elementary', inputs: file.inputs, run };
+export const example: Example = { id: 'elementary', inputs: file.inputs, run, core: true };

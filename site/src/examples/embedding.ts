@@ -54,4 +54,4 @@ function run(engine: Engine, given: Example['inputs']): readonly ExampleTensor[]
   ];
 }
 
-export const example: Example = { id: 'embedding', inputs, run };
+export const example: Example = { id: 'embedding', inputs, run, core: true };

@@ -68,4 +68,4 @@ function run(engine: Engine, given: Example['inputs']): readonly ExampleTensor[]
   ];
 }
 
-export const example: Example = { id: 'feedforward', inputs, run };
+export const example: Example = { id: 'feedforward', inputs, run, core: true };

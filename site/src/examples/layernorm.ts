@@ -129,4 +129,4 @@ function run(engine: Engine, given: Example['inputs']): readonly ExampleTensor[]
   ];
 }
 
-export const example: Example = { id: 'layernorm', inputs, run };
+export const example: Example = { id: 'layernorm', inputs, run, core: true };

@@ -171,4 +171,4 @@ function run(engine: Engine, given: Example['inputs']): readonly ExampleTensor[]
 }
 
 /** The table and the sentence are those of the embedding example. */
-export const example: Example = { id: 'loss', inputs: { ...inputs, tokens: table.tokens, wte: table.wte }, run };
+export const example: Example = { id: 'loss', inputs: { ...inputs, tokens: table.tokens, wte: table.wte }, run, core: true };

@@ -49,4 +49,4 @@ function run(engine: Engine, inputs: Example['inputs']): readonly ExampleTensor[
   ];
 }
 
-export const example: Example = { id: 'mutation', inputs: rowInputs, run };
+export const example: Example = { id: 'mutation', inputs: rowInputs, run, core: true };

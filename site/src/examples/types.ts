@@ -66,6 +66,8 @@ export interface Example {
   readonly note?: string;
   /** Inputs by name, hand-picked: content/inputs/ID.json; a visitor's edits replace numbers. */
   readonly inputs: Readonly<Record<string, readonly number[] | readonly (readonly number[])[]>>;
+  /** True where it calls single definitions only (components/island.ts). */
+  readonly core?: boolean;
   /** Runs the C code. */
   readonly run: (engine: Engine, inputs: Example['inputs']) => readonly ExampleTensor[];
 }

@@ -19,7 +19,6 @@ import type { AttentionInputs, Engine } from '../engine/types';
 import { exampleLayer } from '../examples/attention';
 import { moved, toAttentionInputs } from '../examples/attention-inputs';
 import { dot, rowOf, sum, type AttentionLayer } from '../examples/attention-layer';
-import { formatAddress, parseAddress } from './address';
 import { FILES, panelsOf, unpack, type LabCode, type PanelName, type Panels } from './code-panels';
 import { codeValues } from './code-values';
 import type { EditGridsProps } from './EditGrids';
@@ -50,29 +49,38 @@ function edited(edits: readonly Edit[]): AttentionInputs {
   return { ...inputs, ...copies };
 }
 
+/** What writes and reads addresses: wanted once something was chosen, or where one came with the visit. */
+const address = (): Promise<typeof import('./address')> => import('./address');
+
 /** Reads the address when the page opens and when it changes, and writes it after each choice. */
 function useAddress(state: LabState, apply: (state: LabState, notes: readonly string[]) => void): void {
   const opened = useRef(false);
   useEffect(() => {
-    const read = (): void => {
-      const parsed = parseAddress(location.hash);
+    const read = async (): Promise<void> => {
+      if (!location.hash.startsWith('#lab')) return;   /* no view of the lab: nothing to read it with */
+      const opening = !opened.current;
+      const parsed = (await address()).parseAddress(location.hash);
       if (!parsed) return;
       apply(parsed.state, parsed.notes);
-      if (!opened.current && location.hash.includes('?')) document.getElementById('lab')?.scrollIntoView();
+      if (opening && location.hash.includes('?')) document.getElementById('lab')?.scrollIntoView();
     };
-    read();
+    const listen = (): void => { read().catch((error: unknown) => console.error(error)); };
+    listen();
     opened.current = true;
-    addEventListener('hashchange', read);
-    return () => removeEventListener('hashchange', read);
+    addEventListener('hashchange', listen);
+    return () => removeEventListener('hashchange', listen);
   }, []);
   const first = useRef(true);
   useEffect(() => {
     if (first.current) { first.current = false; return undefined; }
+    let latest = true;
     const timer = setTimeout(() => {
-      const address = formatAddress(state);
-      if (address !== location.hash && !(address === '#lab' && location.hash === '')) history.replaceState(history.state, '', address);
+      address().then(({ formatAddress }) => {
+        const written = formatAddress(state);
+        if (latest && written !== location.hash && !(written === '#lab' && location.hash === '')) history.replaceState(history.state, '', written);
+      }, (error: unknown) => console.error(error));
     }, 120);
-    return () => clearTimeout(timer);
+    return () => { latest = false; clearTimeout(timer); };
   }, [state]);
 }
 
@@ -255,11 +263,11 @@ function LabView({ props, engine }: { props: LabProps; engine: Engine }): JSX.El
     : ready ? `layer ${s.layer}, ${ready.own ? 'your text' : 'the exported window'}, ${ready.run.T} tokens` : 'not loaded yet';
   const sourceWords = s.src === 'example' ? `Illustrative example, ${note}`
     : `Actual model output, checkpoint sha256 ${verified?.manifest.files['model.safetensors']?.sha256.slice(0, 16) ?? ''}, ${note}`;
-  const copyLink = (): void => {
-    const address = new URL(formatAddress(s), location.href).href;
-    history.replaceState(history.state, '', address);
-    if (!navigator.clipboard) { setSaid('Copy the link from the address bar.'); return; }
-    navigator.clipboard.writeText(address).then(() => setSaid('Link copied.'), () => setSaid('Copy the link from the address bar.'));
+  const copyLink = async (): Promise<void> => {
+    const link = new URL((await address()).formatAddress(s), location.href).href;
+    history.replaceState(history.state, '', link);
+    if (!navigator.clipboard) throw new Error('no clipboard here');
+    await navigator.clipboard.writeText(link);
   };
 
   const proof = useMemo(() => {
@@ -275,7 +283,7 @@ function LabView({ props, engine }: { props: LabProps; engine: Engine }): JSX.El
   return (
     <Case source={s.src} note={note} edited={isEdited} label="The attention lab">
       <h2 class="vh">The lab</h2>
-      <Bar state={s} layer={layer} onState={onState} onLink={copyLink} linkWords="Copy link" />
+      <Bar state={s} layer={layer} onState={onState} onLink={() => { copyLink().then(() => setSaid('Link copied.'), () => setSaid('Copy the link from the address bar.')); }} linkWords="Copy link" />
       {notes.length > 0 && <p class="note" role="status">Not understood in the address, and left out: {notes.join(', ')}.</p>}
       {far.length > 0 && <p class="note" role="status">Outside the sizes, so the nearest is shown: {far.join(', ')}.</p>}
       {said && <p class="note quiet" role="status">{said}</p>}
@@ -324,4 +332,5 @@ export const island = defineIsland<LabProps>({
   prepare: async (props, site) => ({ ...props, code: (await import('./code-steps')).labCode(site) }),
   tex: () => allTex(),
   view: LabView,
+  core: true,
 });

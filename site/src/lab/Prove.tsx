@@ -85,7 +85,7 @@ function ParameterGrid({ p }: { p: ProveProps }): JSX.Element {
       <div class={`grid${many ? ' many' : ''}`} role="grid" aria-label={`Gradient of ${p.parameter}`} ref={root} onKeyDown={onKeyDown} onClick={onClick}
         style={`grid-template:repeat(${p.rows},var(--ch))/repeat(${p.columns},var(--cw))`}>
         {Array.from({ length: p.rows }, (_, r) => (
-          <div key={r} role="row" style="display:contents">
+          <div key={r} role="row">
             {Array.from({ length: p.columns }, (__, c) => {
               const x = p.gradient[r * p.columns + c] as number;
               const on = r === p.row && c === p.column;

@@ -60,5 +60,6 @@ function View({ loaded }: { loaded: AttentionRun }): JSX.Element {
 export const island = defineIsland<Record<string, never>, AttentionRun>({
   load: async (_, engine) => runAttention(engine),
   view: View,
+  core: true,
   wakes: 'asked',
 });

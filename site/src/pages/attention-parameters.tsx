@@ -11,6 +11,7 @@ import { defineIsland } from '../components/island';
 import { Segment } from '../components/Segment';
 import { Scroll } from '../components/Scroll';
 import { Tex } from '../components/Tex';
+import { whole } from '../engine/core';
 import type { Engine, Model, Sizes } from '../engine/types';
 import { toAttentionInputs } from '../examples/attention-inputs';
 import '../style/blocks.css';
@@ -140,7 +141,8 @@ function View({ loaded, engine }: { loaded: readonly ParameterRow[]; engine: Eng
 }
 
 export const island = defineIsland<Record<string, never>, readonly ParameterRow[]>({
-  load: async (_, engine) => attentionRows(engine.parameters(exampleSizes())),
+  load: async (_, engine) => attentionRows((await whole(engine)).parameters(exampleSizes())),
   view: View,
+  core: true,
   wakes: 'asked',
 });

@@ -17,4 +17,5 @@ export const island = defineIsland<Record<string, never>, Curves>({
     return { x, y: definitions(engine, 'f64').gelu(x), slope: geluBackward(engine, new Float64Array(x.length).fill(1), x) };
   },
   view: View,
+  core: true,
 });

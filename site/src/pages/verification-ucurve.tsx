@@ -63,4 +63,5 @@ function View({ loaded, engine }: { loaded: Derivative; engine: Engine }): JSX.E
 export const island = defineIsland<Record<string, never>, Derivative>({
   load: async (_, engine) => derivative(engine, FIRST.name, FIRST.entry),
   view: View,
+  core: true,
 });

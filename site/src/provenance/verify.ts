@@ -4,6 +4,7 @@
  * error, and nothing of the folder is used.  On plain http a browser has no
  * digest: then the verdict is "cannot", never "match".
  */
+import { whole } from '../engine/core';
 import type { Engine, Model, Sizes, Tensor, Tensors, Tokenizer } from '../engine/types';
 import { readManifest, type Manifest } from './manifest';
 import { FormatError, floats, numbers, readSafetensors } from './safetensors';
@@ -143,6 +144,7 @@ function open(folder: string, known: Folder, { files, file }: Contents, engine: 
 
 /** Fetches, verifies and opens the model in `folder` (an address that ends in "/"), with its window and its log. */
 export async function loadVerified(folder: string, engine: Engine): Promise<VerifiedModel> {
+  await whole(engine);
   const known = await fetchManifest(folder);
   const contents = await fetchVerified(folder, known.manifest, () => true);
   const window = new Map<string, Tensor>();
@@ -157,6 +159,7 @@ const BESIDE = ['window.safetensors', 'metrics.jsonl'];
 
 /** The same without window and log: what it takes to run the model. */
 export async function loadModel(folder: string, engine: Engine): Promise<Verified> {
+  await whole(engine);
   const known = await fetchManifest(folder);
   return open(folder, known, await fetchVerified(folder, known.manifest, (name) => !BESIDE.includes(name)), engine);
 }

@@ -17,10 +17,9 @@ import { EquationRow, LineLink } from './EquationRow';
 export const parts = ['what-why', 'mathematics', 'symbols', 'example', 'shapes', 'implementation', 'code', 'where', 'status'] as const;
 export type PartName = (typeof parts)[number];
 
-function Part({ of, name, title, children }: { of: string; name: PartName; title: string; children: ComponentChildren }): JSX.Element {
-  const id = `${of}-${name}`;
+function Part({ name, title, children }: { name: PartName; title: string; children: ComponentChildren }): JSX.Element {
   // No landmark of its heading's name: every concept has parts of the same names, and landmarks must differ.
-  return <section class="part" data-part={name}><h3 id={id}>{title}</h3>{children}</section>;
+  return <section class="part" data-part={name}><h3>{title}</h3>{children}</section>;
 }
 
 /** A live part, in a case of its source where the content gives one. */
@@ -166,21 +165,21 @@ export function ConceptView({ concept }: { concept: Concept }): JSX.Element {
         <div><h3>What is it?</h3><Prose text={concept.what} /></div>
         <div><h3>Why does the model need it?</h3><Prose text={concept.why} /></div>
       </div>
-      <Part of={id} name="mathematics" title="Mathematics"><ol class="eqs">{concept.equations.map((e) => <EquationRow equation={e} />)}</ol></Part>
-      <Part of={id} name="symbols" title="Symbols"><Symbols concept={concept} /></Part>
-      <Part of={id} name="example" title="Tiny numerical example">
+      <Part name="mathematics" title="Mathematics"><ol class="eqs">{concept.equations.map((e) => <EquationRow equation={e} />)}</ol></Part>
+      <Part name="symbols" title="Symbols"><Symbols concept={concept} /></Part>
+      <Part name="example" title="Tiny numerical example">
         {concept.example.text === undefined ? null : <p class="measure"><Inline text={concept.example.text} /></p>}
         <Live block={exampleBlock(concept)} />
       </Part>
-      {concept.sections.map((b, i) => (
-        <section class="part extra"><h3 id={`${id}-extra-${i}`}>{b.title ?? concept.title}</h3><Live block={b} /></section>
+      {concept.sections.map((b) => (
+        <section class="part extra"><h3>{b.title ?? concept.title}</h3><Live block={b} /></section>
       ))}
-      <Part of={id} name="shapes" title="Tensor shapes"><Live block={shapesBlock(concept)} /></Part>
-      <Part of={id} name="implementation" title="Actual implementation"><Implementation concept={concept} /></Part>
-      <Part of={id} name="code" title="Code and mathematics"><CodeAndMathematics concept={concept} /></Part>
+      <Part name="shapes" title="Tensor shapes"><Live block={shapesBlock(concept)} /></Part>
+      <Part name="implementation" title="Actual implementation"><Implementation concept={concept} /></Part>
+      <Part name="code" title="Code and mathematics"><CodeAndMathematics concept={concept} /></Part>
       <div class="two pair">
-        <Part of={id} name="where" title="Where it is used"><Where concept={concept} /></Part>
-        <Part of={id} name="status" title="Status and reference"><Status concept={concept} /></Part>
+        <Part name="where" title="Where it is used"><Where concept={concept} /></Part>
+        <Part name="status" title="Status and reference"><Status concept={concept} /></Part>
       </div>
     </article>
   );
