@@ -68,20 +68,20 @@ export class PreparedIslands {
   }
 
   /** Typesets, and keeps what was asked for where its part will look for it. */
-  private recorder(wakes: AnyIsland['wakes']): Typeset {
+  private recorder({ inert, waits }: AnyIsland): Typeset {
     return (tex, display) => {
       const tree = typeset(tex, display);
-      if (wakes !== 'never') (wakes === 'asked' ? this.asked.tex : this.dictionary)[texKey(tex, display)] = tree;
+      if (!inert) (waits ? this.asked.tex : this.dictionary)[texKey(tex, display)] = tree;
       return tree;
     };
   }
 
   /** How the browser knows the part: by its name and its properties, or by its place among those that wait. */
   private marks(ready: Ready): Record<string, string | number> {
-    const { wakes } = ready.island;
-    if (wakes === 'never') return {};
-    if (wakes === 'asked') this.waiting.add(ready.name);
-    if (wakes === 'asked') return { 'data-asked': ready.name, 'data-k': this.asked.props.push(ready.props) - 1 };
+    const { inert, waits } = ready.island;
+    if (inert) return {};
+    if (waits) this.waiting.add(ready.name);
+    if (waits) return { 'data-asked': ready.name, 'data-k': this.asked.props.push(ready.props) - 1 };
     this.names.add(ready.name);
     if (!ready.core) this.whole = true;
     return { 'data-island': ready.name, 'data-props': JSON.stringify(ready.props) };
@@ -91,7 +91,7 @@ export class PreparedIslands {
     const ready = this.ready.get(block);
     if (!ready || this.engine === null) return null;
     this.drawn.add(ready.name);
-    const record = this.recorder(ready.island.wakes);
+    const record = this.recorder(ready.island);
     for (const tex of ready.tex) record(tex, false);
     const View = ready.island.view;
     return (

@@ -73,4 +73,4 @@ function View({ props, engine }: ViewProps<ShapesProps, undefined>): JSX.Element
   );
 }
 
-export const island = defineIsland<ShapesProps>({ view: View, core: true, wakes: 'asked' });
+export const island = defineIsland<ShapesProps>({ view: View, core: true, waits: true });

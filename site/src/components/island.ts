@@ -35,12 +35,8 @@ export interface Island<Props, Loaded = undefined> {
    */
   readonly tex?: (props: Props, loaded: Loaded) => readonly string[];
   readonly view: (p: ViewProps<Props, Loaded>) => JSX.Element;
-  /**
-   * When the browser needs the code of this part; at the start of the page if nothing is said.
-   * 'asked': when a button in it is pressed, all parts of its name wake, then the press is done.
-   * 'never': it has no control; what the build computed stands.
-   */
-  readonly wakes?: 'asked' | 'never';
+  /** True where all controls are buttons, and its code may wait: when one is pressed, all parts of its name wake, then the press is done. */
+  readonly waits?: boolean;
   /** True where single definitions and the attention layer are all it asks of the engine: a page of such parts starts without the rest. */
   readonly core?: boolean;
 }

@@ -75,5 +75,5 @@ function View({ loaded }: { loaded: readonly CheckRow[] }): JSX.Element {
 export const island = defineIsland<Record<string, never>, readonly CheckRow[]>({
   load: async (_, engine) => checkAll(engine, runAttention(engine)),
   view: View,
-  wakes: 'never',
+  inert: true,
 });

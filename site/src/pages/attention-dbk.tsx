@@ -61,5 +61,5 @@ export const island = defineIsland<Record<string, never>, Loaded>({
     return { ...run, scores: change(run, after, 'scaled'), weights: change(run, after, 'A'), out: change(run, after, 'out') };
   },
   view: View,
-  wakes: 'never',
+  inert: true,
 });

@@ -78,5 +78,5 @@ export const island = defineIsland<Props, AttentionRun>({
   },
   load: async (_, engine) => runAttention(engine),
   view: View,
-  wakes: 'never',
+  inert: true,
 });

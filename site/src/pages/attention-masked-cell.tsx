@@ -61,5 +61,5 @@ export const island = defineIsland<Record<string, never>, AttentionRun>({
   load: async (_, engine) => runAttention(engine),
   view: View,
   core: true,
-  wakes: 'asked',
+  waits: true,
 });

@@ -144,5 +144,5 @@ export const island = defineIsland<Record<string, never>, readonly ParameterRow[
   load: async (_, engine) => attentionRows((await whole(engine)).parameters(exampleSizes())),
   view: View,
   core: true,
-  wakes: 'asked',
+  waits: true,
 });

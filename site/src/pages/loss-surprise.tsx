@@ -43,4 +43,4 @@ function View({ loaded: { token, before, p, ...curve } }: { loaded: Curves }): J
     label={`Loss at the position of "${before}", over the logit of the right token "${token}". A low logit gives a large loss that falls in a straight line; a high one gives a loss near zero. The gradient goes from minus one to zero.`} />;
 }
 
-export const island = defineIsland<Record<string, never>, Curves>({ load: (_, engine) => curves(engine), view: View, wakes: 'never' });
+export const island = defineIsland<Record<string, never>, Curves>({ load: (_, engine) => curves(engine), view: View, inert: true });

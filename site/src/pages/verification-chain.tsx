@@ -61,5 +61,5 @@ function View({ loaded }: { loaded: AttentionRun }): JSX.Element {
 export const island = defineIsland<Record<string, never>, AttentionRun>({
   load: async (_, engine) => runAttention(engine),
   view: View,
-  wakes: 'never',
+  inert: true,
 });

@@ -110,5 +110,5 @@ export const island = defineIsland<Props>({
     return { ...props, commit: m.commit, modified: m.modified, selfTest: summarise(m.selfTest) };
   },
   view: View,
-  wakes: 'never',
+  inert: true,
 });

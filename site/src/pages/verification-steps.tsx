@@ -40,5 +40,5 @@ function View({ loaded }: { loaded: Derivative }): JSX.Element {
 export const island = defineIsland<Record<string, never>, Derivative>({
   load: async (_, engine) => engine.attentionDerivative(toAttentionInputs(), 'Wq', ENTRY, STEPS),
   view: View,
-  wakes: 'never',
+  inert: true,
 });
