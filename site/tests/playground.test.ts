@@ -108,6 +108,7 @@ describe('own files', () => {
     ['a size without end', replaced('model.safetensors', safetensors(expectedShapes(sizes), (h) => { (h['transformer.wte.weight'] as { shape: number[] }).shape = [2 ** 40, 4]; })), null, /transformer\.wte\.weight/],
     ['offsets beyond the file', replaced('model.safetensors', safetensors(expectedShapes(sizes), (h) => { (h['transformer.wte.weight'] as { data_offsets: number[] }).data_offsets = [0, 2 ** 50]; })), null, /transformer\.wte\.weight: bytes 0 to/],
     ['a header that is too long', replaced('model.safetensors', Uint8Array.of(255, 255, 255, 255, 255, 255, 255, 127, 1, 2)), null, /header/],
+    ['a model that no page can hold', [file('tokenizer.json', tokenizerJson()), file('model.safetensors', safetensors(new Map([['transformer.wte.weight', [9e6, 4]], ['transformer.wpe.weight', [8, 4]], ['transformer.h.0.ln_1.weight', [4]], ['transformer.h.0.mlp.c_fc.bias', [16]]])))], 2, /are 72000\d+ numbers; the 32-bit module of a page takes at most 67108863/],
     ['no JSON', replaced('tokenizer.json', '{'), null, /^tokenizer\.json is not JSON/],
     ['no UTF-8', replaced('tokenizer.json', Uint8Array.of(0x22, 0xff, 0x22)), null, /^tokenizer\.json is not text in UTF-8/],
     ['another tokenizer', replaced('tokenizer.json', tokenizerJson({ type: 'WordPiece' })), null, /model\.type "WordPiece"/],

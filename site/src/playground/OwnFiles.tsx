@@ -25,7 +25,7 @@ export function OwnFiles({ busy, files, onFiles }: { busy: boolean; files: reado
   return (
     <div class={`own${over ? ' over-it' : ''}`} onDragOver={(e) => { e.preventDefault(); setOver(true); }} onDragLeave={() => setOver(false)} onDrop={onDrop}>
       <h3>Your own checkpoint</h3>
-      <p class="cap">Choose or drop <code>model.safetensors</code>, <code>tokenizer.json</code> and <code>config.json</code>, as <code>vitrine train</code> writes them. GPT-2{'\u2019'}s published files work too, also with <code>vocab.json</code> and <code>merges.txt</code>, where memory allows. They are read in this page and sent nowhere.</p>
+      <p class="cap">Choose or drop <code>model.safetensors</code>, <code>tokenizer.json</code> and <code>config.json</code>, as <code>vitrine train</code> writes them. Models of other makers in the form of GPT-2 work too, also with <code>vocab.json</code> and <code>merges.txt</code>, as far as the page{'\u2019'}s 32-bit module reaches: the published GPT-2 is larger than that, and is refused with its size. They are read in this page and sent nowhere.</p>
       <div class="ownrow">
         <label class="fld"><span class="fl">Files</span>
           <input type="file" id="own-files" multiple disabled={busy} accept=".safetensors,.json,.txt" onChange={(e) => { take(e.currentTarget.files); e.currentTarget.value = ''; }} /></label>

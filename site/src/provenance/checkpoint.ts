@@ -24,6 +24,8 @@ export interface OwnFile {
   readonly bytes: Uint8Array<ArrayBuffer>;
 }
 
+/** Numbers of a model, its embedding counted twice, that the library's check of sizes allows where an address has 32 bits. */
+const MOST_NUMBERS = Math.floor((2 ** 32 - 1) / 64);
 /** More than a browser's 32-bit module can hold beside its own arrays. */
 export const LARGEST_FILE = 1.6e9;
 export const KNOWN_FILES = ['model.safetensors', 'tokenizer.json', 'vocab.json', 'merges.txt', 'config.json'] as const;
@@ -97,6 +99,8 @@ function sizesOf(tensors: ReadonlyMap<string, RawTensor>, config: Fields | null,
     const value = config?.[field];
     if (value !== undefined && value !== found) throw new FormatError(`config.json: ${field} is ${JSON.stringify(value)}; the tensors say ${found}`);
   }
+  const numbers = L * C * (4 * C + 2 * FF + 16) + (2 * V + T + 2) * C;
+  if (numbers > MOST_NUMBERS) throw new FormatError(`model.safetensors: ${L} layers of width ${C} and ${V} tokens are ${numbers} numbers; the 32-bit module of a page takes at most ${MOST_NUMBERS}`);
   return sizes;
 }
 
