@@ -10,7 +10,7 @@ export function PageList(): JSX.Element {
       <section class="part" aria-labelledby="pages">
         <h2 id="pages">The pages</h2>
         <dl>
-          {pages.filter((p) => p.group !== 'home').map((p) => <><dt><a href={`${p.id}.html`}>{p.title}</a></dt><dd><Inline text={p.line} /></dd></>)}
+          {pages.filter((p) => p.group !== 'home').map((p) => <><dt><a href={`${p.id}.html`}>{p.title.split(':')[0]}</a></dt><dd><Inline text={p.line} /></dd></>)}
           <dt><a href="book.html">The book</a></dt><dd>The mathematics of Vitrine: every concept with numbered sections and equations, on one page, for print</dd>
         </dl>
       </section>
