@@ -93,7 +93,7 @@ function Result({ encoded }: { encoded: EncodedText }): JSX.Element {
       <p class="pieces" tabIndex={0} role="region" aria-label="Tokens of the text with their ids">{encoded.tokens.slice(0, SHOWN).map((t, k) => <span key={k}>{t}<sub>{encoded.ids[k]}</sub></span>)}</p>
       {encoded.ids.length > SHOWN && <p class="facts">and <b>{encoded.ids.length - SHOWN}</b> more</p>}
       <h3>And back</h3>
-      <p class="pieces">{encoded.back}</p>
+      <p class="pieces back">{encoded.back}</p>
       <p class="facts">{encoded.same ? 'The same text, to the last byte.' : 'It differs from the text that went in.'}</p>
     </>
   );
