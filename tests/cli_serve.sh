@@ -131,6 +131,15 @@ is $good yes "no Host"
 is "$(status_of 'GET / HTTP/1.1' 'Origin: http://evil.example')" 403 "another Origin"
 is "$(status_of 'GET / HTTP/1.1' 'Origin: null')" 403 "no Origin of ours"
 is "$(status_of 'GET / HTTP/1.1' "Origin: http://127.0.0.1:$port")" 200 "our own Origin"
+for twice in "Host: localhost:$port" "Origin: http://localhost:$port" 'Content-Length: 0'; do
+    name=${twice%%:*}
+    for other in "$twice" "$name: 1"; do
+        answer=$(ask 'GET / HTTP/1.1' "$twice" "$other")
+        is "$(echo "$answer" | head -n 1)" 400 "two headers $twice, $other"
+        names_error "$name"
+    done
+done
+is "$(status_of 'GET / HTTP/1.1' "Host: localhost:$port" 'X: 1' 'X: 2')" 200 "other headers may stand twice"
 
 # ---- without a run or a model ---------------------------------------------------
 for target in run metrics; do
@@ -175,7 +184,7 @@ is "$(body_of 'GET /api/run HTTP/1.1')" \
 client watch "$port" /api/metrics 4 > stream &
 watcher=$!
 sleep 0.7
-printf '%s\n' '{"step": 1, "loss": 5.5}' 'no JSON' '{"step": 2, "loss": 5.25}' > run/metrics.jsonl
+printf '%s\n' "$(printf '{"step": 1,\r"loss": 5.5}')" 'no JSON' '{"step": 2, "loss": 5.25}' > run/metrics.jsonl
 printf '%s' '{"step": 3, "lo' >> run/metrics.jsonl
 sleep 0.7
 lacks "$(body_of 'GET /api/run HTTP/1.1')" '"step": 3' "a line that is not whole is not shown"

@@ -114,9 +114,14 @@ typedef struct stream {
 static bool put_event(void *context, const char *line, size_t n)
 {
     stream *t = context;
-    return bytes_append(&t->ready, "data: ", 6, NULL) == VT_OK &&
-           bytes_append(&t->ready, line, n, NULL) == VT_OK &&
-           bytes_append(&t->ready, "\n\n", 2, NULL) == VT_OK;
+    const size_t begin = t->ready.len + 6;
+    if (bytes_append(&t->ready, "data: ", 6, NULL) || bytes_append(&t->ready, line, n, NULL) ||
+        bytes_append(&t->ready, "\n\n", 2, NULL))
+        return false;
+    /* A carriage return would end the event's line; in JSON it is a space between words. */
+    for (size_t i = begin; i < begin + n; i++)
+        if (t->ready.data[i] == '\r') t->ready.data[i] = ' ';
+    return true;
 }
 
 /* Something to send, or false: the stream ends. */

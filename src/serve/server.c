@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -34,6 +35,29 @@ static bool is_here(const char *host, int port)
             return true;
     }
     return false;
+}
+
+/* Headers that say where a request goes, or where it ends: two of one kind could be read
+ * in two ways (RFC 9112, sections 3.2 and 6.3). */
+static enum MHD_Result count_header(void *context, enum MHD_ValueKind kind, const char *name,
+                                    const char *value)
+{
+    static const char *const single[] = { "Host", "Origin", "Content-Length", "Transfer-Encoding" };
+    unsigned *counts = context;
+    (void)kind, (void)value;
+    for (size_t i = 0; i < sizeof single / sizeof *single; i++)
+        if (strcasecmp(name, single[i]) == 0) counts[i]++;
+    return MHD_YES;
+}
+
+static const char *ambiguous(const request *r)
+{
+    unsigned counts[4] = { 0 };             /* as in count_header */
+    (void)MHD_get_connection_values(r->connection, MHD_HEADER_KIND, count_header, counts);
+    if (counts[0] > 1) return "Host";
+    if (counts[1] > 1) return "Origin";
+    if (counts[2] + counts[3] > 1) return "Content-Length, or Transfer-Encoding";
+    return NULL;
 }
 
 /* NULL, or what is wrong.  A browser sends Origin with every POST, and nothing that a
@@ -60,8 +84,9 @@ static enum MHD_Result not_allowed(request *r, const char *methods)
 static enum MHD_Result dispatch(server *s, request *r, const char *method)
 {
     char path[TARGET_MOST];
-    const char *why = stranger(s, r);
-    if (why) return answer_error(r, MHD_HTTP_FORBIDDEN, "%s: expected this machine, as "
+    const char *why = ambiguous(r);
+    if (why) return answer_error(r, MHD_HTTP_BAD_REQUEST, "%s: stands twice; expected once", why);
+    if ((why = stranger(s, r))) return answer_error(r, MHD_HTTP_FORBIDDEN, "%s: expected this machine, as "
                                  "127.0.0.1:%d or localhost:%d", why, s->port, s->port);
     if ((why = target_path(path, r->target)))
         return answer_error(r, MHD_HTTP_BAD_REQUEST, "the target has %s", why);

@@ -35,7 +35,7 @@ static const char *decode(char out[TARGET_MOST], const char *p)
 
 const char *target_path(char out[TARGET_MOST], const char *target)
 {
-    if (target[0] != '/') return "a target that does not start with a slash";
+    if (target[0] != '/') return "no slash at its start";
     const char *why = decode(out, target + 1);
     if (why) return why;
     for (const char *p = out; *p; ) {

@@ -14,7 +14,7 @@
 enum { TARGET_MOST = 1024 };
 
 /* The path of `target` as bytes in out[], without its first slash.  Returns NULL, or
- * what is wrong with it: it does not start with a slash, is too long, is not
+ * what is wrong with it: it has no slash at its start, is too long, is not
  * percent-encoded properly, holds a NUL, a control character, a backslash, an encoded
  * slash, an empty segment, or a segment "." or "..". */
 const char *target_path(char out[TARGET_MOST], const char *target);
