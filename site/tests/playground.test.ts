@@ -80,6 +80,17 @@ const sizes: Sizes = { L: 2, C: 4, NH: 2, FF: 16, T: 8, V: 258, tied: true };
 const config = { model_type: 'gpt2', activation_function: 'gelu_new', n_layer: 2, n_embd: 4, n_head: 2, n_positions: 8, vocab_size: 258, layer_norm_epsilon: 1e-5 };
 const file = (name: string, content: Uint8Array<ArrayBuffer> | string): OwnFile => ({ name, bytes: typeof content === 'string' ? new TextEncoder().encode(content) : content });
 const good = (): OwnFile[] => [file('model.safetensors', safetensors(expectedShapes(sizes))), file('tokenizer.json', tokenizerJson()), file('config.json', JSON.stringify(config))];
+/** The file with one entry of its header again at the header's end, its name spelt as said. */
+function twice(name: string, spelt = name): Uint8Array<ArrayBuffer> {
+  const bytes = safetensors(expectedShapes(sizes)), length = Number(new DataView(bytes.buffer).getBigUint64(0, true));
+  const header = new TextDecoder().decode(bytes.subarray(8, 8 + length));
+  const text = new TextEncoder().encode(`${header.slice(0, -1)},"${spelt}":${JSON.stringify((JSON.parse(header) as Record<string, unknown>)[name])}}`);
+  const out = new Uint8Array(8 + text.length + bytes.length - 8 - length);
+  new DataView(out.buffer).setBigUint64(0, BigInt(text.length), true);
+  out.set(text, 8);
+  out.set(bytes.subarray(8 + length), 8 + text.length);
+  return out;
+}
 const replaced = (name: string, content: Uint8Array<ArrayBuffer> | string): OwnFile[] => good().map((f) => (f.name === name ? file(name, content) : f));
 
 describe('own files', () => {
@@ -103,10 +114,17 @@ describe('own files', () => {
     ['another kind', replaced('config.json', JSON.stringify({ ...config, model_type: 'llama' })), null, /model_type "llama"; expected "gpt2"/],
     ['another activation', replaced('config.json', JSON.stringify({ ...config, activation_function: 'relu' })), null, /activation_function "relu"/],
     ['sizes that differ', replaced('config.json', JSON.stringify({ ...config, n_layer: 12 })), null, /n_layer is 12; the tensors say 2/],
-    ['a missing tensor', replaced('model.safetensors', safetensors(expectedShapes(sizes), (h) => { delete h['transformer.h.1.mlp.c_proj.bias']; })), null, /no tensor transformer\.h\.1\.mlp\.c_proj\.bias/],
+    ['a missing tensor', replaced('model.safetensors', safetensors(new Map([...expectedShapes(sizes)].filter(([name]) => name !== 'transformer.h.1.mlp.c_proj.bias')))), null, /no tensor transformer\.h\.1\.mlp\.c_proj\.bias/],
     ['a wrong shape', replaced('model.safetensors', safetensors(expectedShapes(sizes), (h) => { (h['transformer.h.0.attn.c_attn.weight'] as { shape: number[] }).shape = [12, 4]; })), null, /tensor transformer\.h\.0\.attn\.c_attn\.weight: shape \(12, 4\); expected \(4, 12\)/],
     ['a size without end', replaced('model.safetensors', safetensors(expectedShapes(sizes), (h) => { (h['transformer.wte.weight'] as { shape: number[] }).shape = [2 ** 40, 4]; })), null, /transformer\.wte\.weight/],
     ['offsets beyond the file', replaced('model.safetensors', safetensors(expectedShapes(sizes), (h) => { (h['transformer.wte.weight'] as { data_offsets: number[] }).data_offsets = [0, 2 ** 50]; })), null, /transformer\.wte\.weight: bytes 0 to/],
+    ['two tensors at one place', replaced('model.safetensors', safetensors(expectedShapes(sizes), (h) => { (h['transformer.h.0.ln_2.bias'] as { data_offsets: number[] }).data_offsets = (h['transformer.h.0.ln_1.bias'] as { data_offsets: number[] }).data_offsets; })), null, /tensor transformer\.h\.0\.ln_2\.bias: begins at byte/],
+    ['bytes between tensors', replaced('model.safetensors', safetensors(expectedShapes(sizes), (h) => { delete h['transformer.h.1.mlp.c_proj.bias']; })), null, /begins at byte \d+ of the data; expected/],
+    ['bytes behind the last tensor', replaced('model.safetensors', Uint8Array.from([...safetensors(expectedShapes(sizes)), 0, 0, 0, 0])), null, /4 bytes behind the last tensor/],
+    ['a name that stands twice', replaced('model.safetensors', twice('transformer.ln_f.bias')), null, /tensor transformer\.ln_f\.bias stands twice/],
+    ['the same, written otherwise', replaced('model.safetensors', twice('transformer.ln_f.bias', '\\u0074ransformer.ln_f.bias')), null, /tensor transformer\.ln_f\.bias stands twice/],
+    ['an inner width that differs', replaced('config.json', JSON.stringify({ ...config, n_inner: 7 })), null, /n_inner is 7; the tensors say 16/],
+    ['a head that is missing', replaced('config.json', JSON.stringify({ ...config, tie_word_embeddings: false })), null, /no tensor lm_head\.weight/],
     ['a header that is too long', replaced('model.safetensors', Uint8Array.of(255, 255, 255, 255, 255, 255, 255, 127, 1, 2)), null, /header/],
     ['a model that no page can hold', [file('tokenizer.json', tokenizerJson()), file('model.safetensors', safetensors(new Map([['transformer.wte.weight', [9e6, 4]], ['transformer.wpe.weight', [8, 4]], ['transformer.h.0.ln_1.weight', [4]], ['transformer.h.0.mlp.c_fc.bias', [16]]])))], 2, /are 72000\d+ numbers; the 32-bit module of a page takes at most 67108863/],
     ['no JSON', replaced('tokenizer.json', '{'), null, /^tokenizer\.json is not JSON/],

@@ -101,6 +101,9 @@ function sizesOf(tensors: ReadonlyMap<string, RawTensor>, config: Fields | null,
   }
   const numbers = L * C * (4 * C + 2 * FF + 16) + (2 * V + T + 2) * C;
   if (numbers > MOST_NUMBERS) throw new FormatError(`model.safetensors: ${L} layers of width ${C} and ${V} tokens are ${numbers} numbers; the 32-bit module of a page takes at most ${MOST_NUMBERS}`);
+  const { n_inner: inner, tie_word_embeddings: tie } = config ?? {};
+  if (inner !== undefined && inner !== null && inner !== FF) throw new FormatError(`config.json: n_inner is ${JSON.stringify(inner)}; the tensors say ${FF}`);
+  if (tie === false && sizes.tied) throw new FormatError('model.safetensors has no tensor lm_head.weight; config.json says that the head has weights of its own');
   return sizes;
 }
 

@@ -37,23 +37,53 @@ function entry(name: string, value: unknown, data: Uint8Array): RawTensor {
   return { name, dtype, shape: shape as number[], bytes: data.subarray(begin, end) };
 }
 
+/** The names at the top of the header, as often as they stand there: JSON.parse keeps only the last of two. */
+function namesOf(text: string): readonly string[] {
+  const names: string[] = [];
+  let depth = 0;
+  for (const [piece] of text.matchAll(/"[^"\\]*(?:\\.[^"\\]*)*"\s*:?|[{}[\]]/g)) {
+    if (piece === '{' || piece === '[') depth++;
+    else if (piece === '}' || piece === ']') depth--;
+    else if (depth === 1 && piece.endsWith(':')) names.push(JSON.parse(piece.slice(0, -1)) as string);
+  }
+  return names;
+}
+
+/** The tensors' bytes are all of the data, each once: no overlap, no gap, nothing behind. */
+function checkCover(tensors: Iterable<RawTensor>, data: Uint8Array): void {
+  const begin = (t: RawTensor): number => t.bytes.byteOffset - data.byteOffset;
+  let at = 0;
+  for (const t of [...tensors].sort((a, b) => begin(a) - begin(b) || a.bytes.length - b.bytes.length)) {
+    if (begin(t) !== at) throw new FormatError(`tensor ${t.name}: begins at byte ${begin(t)} of the data; expected ${at}, where the one before it ends`);
+    at += t.bytes.length;
+  }
+  if (at !== data.length) throw new FormatError(`${data.length - at} bytes behind the last tensor; expected none`);
+}
+
 /** All tensors of a file, by name, in the order of the header. */
 export function readSafetensors(file: Uint8Array): ReadonlyMap<string, RawTensor> {
   if (file.length < 8) throw new FormatError(`${file.length} bytes; expected a header of 8 bytes or more`);
   const length = Number(new DataView(file.buffer, file.byteOffset, 8).getBigUint64(0, true));
   if (length > HEADER_LIMIT || length > file.length - 8) throw new FormatError(`a header of ${length} bytes; the file has ${file.length - 8} after its first 8`);
-  let header: unknown;
+  let header: unknown, text: string;
   try {
-    header = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(file.subarray(8, 8 + length)));
+    text = new TextDecoder('utf-8', { fatal: true }).decode(file.subarray(8, 8 + length));
+    header = JSON.parse(text);
   } catch {
     throw new FormatError('the header is not JSON in UTF-8');
   }
   if (typeof header !== 'object' || header === null || Array.isArray(header)) throw new FormatError('the header is not a JSON object');
+  const names = namesOf(text), known = new Set<string>();
+  for (const name of names) {
+    if (known.has(name)) throw new FormatError(`tensor ${name} stands twice in the header`);
+    known.add(name);
+  }
   const data = file.subarray(8 + length);
   const tensors = new Map<string, RawTensor>();
   for (const [name, value] of Object.entries(header)) {
     if (name !== '__metadata__') tensors.set(name, entry(name, value, data));
   }
+  checkCover(tensors.values(), data);
   return tensors;
 }
 
