@@ -51,7 +51,8 @@ describe('the address', () => {
     for (const [text, note] of [
       ['step=attention', 'step=attention'], ['nonsense=1', 'nonsense'], ['cell=a,b', 'cell=a,b'], ['cell=1', 'cell=1'], ['head=-1', 'head=-1'], ['param=Wz:0,0', 'param=Wz:0,0'],
       ['h=17', 'h=17'], ['h=5.25', 'h=5.25'], ['edit=Wq:0,0=Infinity', 'edit=Wq:0,0=Infinity'], ['edit=Wq:0,0=', 'edit=Wq:0,0='], ['edit=alert(1)', 'edit=alert(1)'], ['src=other', 'src=other'],
-      ['view=%E0%A4%A', 'view=view=%E0%A4%A'], ['__proto__=1', '__proto__'], ['constructor=1', 'constructor'], ['step=softmax:K', 'step=softmax:K'], ['layer=9999999', 'layer=9999999'],
+      ['view=%E0%A4%A', 'view=%E0%A4%A'],
+      ['%', '%'], ['__proto__=1', '__proto__'], ['constructor=1', 'constructor'], ['step=softmax:K', 'step=softmax:K'], ['layer=9999999', 'layer=9999999'],
     ] as const) {
       const parsed = parseAddress(`#lab?view=table&${text}`);
       expect(parsed?.notes, text).toEqual([note]);

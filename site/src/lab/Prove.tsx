@@ -123,9 +123,13 @@ const Y = (g: number): number => 14 + (Math.min(17, -Math.log10(Math.min(1, Math
 const ten = (n: number): JSX.Element => <>10<tspan dy="-4">{n ? MINUS + n : '0'}</tspan></>;
 
 function Curve({ hand, curve, h, now }: { hand: number; curve: Derivative | null; h: number; now: number }): JSX.Element {
-  const points = (of: ArrayLike<number>): string => 'M' + Array.from(of, (v, k) => `${X(CURVE[k] as number).toFixed(1)} ${Y(gap(v, hand)).toFixed(1)}`).join('L');
+  // Edited numbers may overflow: what is no number has no place.
+  const points = (of: ArrayLike<number>): string | undefined => {
+    const at = Array.from(of, (v, k) => [X(CURVE[k] as number), Y(gap(v, hand))] as const).filter(([, y]) => Number.isFinite(y));
+    return at.length > 0 ? 'M' + at.map(([x, y]) => `${x.toFixed(1)} ${y.toFixed(1)}`).join('L') : undefined;
+  };
   const dots = (of: Float64Array, kind: string, from: number): JSX.Element[] => Array.from(of, (v, k) => (
-    k < from ? null : <circle key={k} class={kind} cx={X(CURVE[k] as number).toFixed(1)} cy={Y(gap(v, hand)).toFixed(1)} r="2.5" />)).filter((e) => e !== null);
+    k < from || !Number.isFinite(gap(v, hand)) ? null : <circle key={k} class={kind} cx={X(CURVE[k] as number).toFixed(1)} cy={Y(gap(v, hand)).toFixed(1)} r="2.5" />)).filter((e) => e !== null);
   return (
     <svg class="uc" viewBox="0 -12 500 300" role="img"
       aria-label="Gap of the central difference and of the complex step over the step h. The first falls, then rises again; the second stays at round-off.">
@@ -150,7 +154,7 @@ function Curve({ hand, curve, h, now }: { hand: number; curve: Derivative | null
       <text class="ann" x={X(13)} y={Y(1e-8)} text-anchor="middle">round-off</text>
       <text class="ann" x={X(13)} y={Y(1e-8) + 14} text-anchor="middle">~ 1/h</text>
       <line class="h" x1={X(h)} x2={X(h)} y1="14" y2="240" />
-      <circle class="dot" cx={X(h)} cy={Y(now)} r="5" />
+      {Number.isFinite(now) && <circle class="dot" cx={X(h)} cy={Y(now)} r="5" />}
     </svg>
   );
 }

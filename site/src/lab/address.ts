@@ -155,7 +155,8 @@ export function parseAddress(fragment: string): Parsed | null {
     const reader = Object.hasOwn(READERS, key) ? READERS[key] : undefined;
     const next = reader && value !== null ? reader(state, value) : null;
     if (next) state = next;
-    else notes.push(reader ? `${key}=${(value ?? part).slice(0, 40)}` : key.slice(0, 40));
+    else if (reader && value !== null) notes.push(`${key}=${value.slice(0, 40)}`);
+    else notes.push((reader || key === '' ? part : key).slice(0, 48));
     if (next && key === 'cell') cell = value;
   }
   if (cell !== null) {
