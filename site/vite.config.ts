@@ -25,8 +25,24 @@ function chunkList(): Plugin {
   };
 }
 
+/** Stands for Vite's own: before code that comes late, its style sheets; no list of all chunks in the entry. */
+const lateStyles = `
+const there = new Map();
+const sheet = (href) => {
+  if (!there.has(href)) there.set(href, [...document.styleSheets].some((s) => s.href === href) || new Promise((done, failed) => {
+    const link = Object.assign(document.createElement('link'), { rel: 'stylesheet', href, onload: done, onerror: () => failed(new Error(href + ' was not loaded')) });
+    document.head.append(link);
+  }));
+  return there.get(href);
+};
+export const __vitePreload = (load, styles = [], at = '') => Promise.all(styles.map((name) => sheet(new URL(name, at).href))).then(load);
+`;
+function preload(): Plugin {
+  return { name: 'vitrine-preload', apply: 'build', enforce: 'pre', load: (id) => (id === '\0vite/preload-helper.js' ? lateStyles : undefined) };
+}
+
 /** What every page with a live part needs: one file packs better than many, and asks once. */
-const everywhere = /preload-helper|\/node_modules\/preact\/|\/style\/(tokens|page|concept|case|code|controls|figure|ledger|lab|print)\.css|\/src\/(engine\/(attention|core|definitions|module)|pages\/islands|client\/(main|islands|menu|offline|rail|theme-button))\b|\/src\/components\/(Case|colour|content|Legend|grid-keys|island|narrow|numbers|Scroll|Segment|Tex)\.tsx?$/;
+const everywhere = /preload-helper|\/node_modules\/preact\/|\/style\/(tokens|page|concept|case|code|controls|figure|ledger|lab|print)\.css|\/src\/(engine\/(attention|core|definitions|later|module)|pages\/islands|client\/(main|islands|menu|offline|rail|theme-button))\b|\/src\/components\/(Case|colour|content|Legend|grid-keys|island|narrow|numbers|Scroll|Segment|shown-theme|Tex)\.tsx?$/;
 /** What the figures of examples are drawn with. */
 const figures = /\/src\/(components\/(chosen-cell|ExampleView|HeatMap|LedgerTable)\.tsx?|examples\/registry\.ts)$/;
 /** The Attention page's own. */
@@ -40,7 +56,7 @@ function chunkOf(id: string): string | undefined {
 
 export default defineConfig(({ isSsrBuild }) => ({
   root: __dirname,
-  plugins: isSsrBuild ? [] : [chunkList()],
+  plugins: isSsrBuild ? [] : [preload(), chunkList()],
   base: './',
   publicDir: isSsrBuild ? false : 'public',
   cacheDir: resolve(work, 'vite'),
@@ -50,7 +66,7 @@ export default defineConfig(({ isSsrBuild }) => ({
         // .mjs: the folder has no package.json to say that these are modules.
         rollupOptions: { output: { entryFileNames: '[name].mjs', chunkFileNames: '[name]-[hash].mjs' } } }
     : {
-        outDir: resolve(work, 'client'), emptyOutDir: true, target: 'es2022', modulePreload: { polyfill: false }, assetsInlineLimit: 0,
+        outDir: resolve(work, 'client'), emptyOutDir: true, target: 'es2022', modulePreload: { polyfill: false, resolveDependencies: () => [] }, assetsInlineLimit: 0,
         rollupOptions: {
           input: inputs,
           output: { manualChunks: chunkOf, onlyExplicitManualChunks: true, entryFileNames: (chunk) => (chunk.name === 'sw' ? 'sw.js' : 'assets/[name]-[hash].js'), chunkFileNames: 'assets/[name]-[hash].js', assetFileNames: 'assets/[name]-[hash][extname]' },

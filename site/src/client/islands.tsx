@@ -4,7 +4,8 @@
  */
 import { hydrate } from 'preact';
 import { texKey, TypesetContext, type MathTree, type Typeset } from '../components/Tex';
-import { loadCore, whole } from '../engine/core';
+import { loadCore } from '../engine/core';
+import { whole } from '../engine/later';
 import type { Engine } from '../engine/types';
 import { islands } from '../pages/islands';
 

@@ -4,6 +4,7 @@ import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { palette, type Theme } from './colour';
 import { gridKey } from './grid-keys';
+import '../style/picker.css';
 import { useTheme } from './shown-theme';
 
 export interface HeadMapsProps {

@@ -6,6 +6,7 @@
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { paint } from './colour';
+import '../style/picker.css';
 
 export const SPACE = '\u00b7';
 

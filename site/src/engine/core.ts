@@ -1,6 +1,6 @@
 /* core.ts -- the part of the engine that every page starts with: single definitions and
  * one attention layer.  Models, tokenizers and the code lab are completed from
- * whole.ts, at once (index.ts) or when they are wanted (`whole`). */
+ * whole.ts, at once (index.ts) or when they are wanted (later.ts). */
 import { attention, attentionDerivative } from './attention';
 import { callDefinition } from './definitions';
 import { EngineError, integer, Module } from './module';
@@ -37,7 +37,7 @@ const absent = (): never => {
 };
 
 /** Engines that may be completed yet, with their instances. */
-const partial = new WeakMap<Engine, Module>();
+export const partial = new WeakMap<Engine, Module>();
 
 export async function loadCore(bytes: BufferSource): Promise<{ readonly engine: Engine; readonly module: Module }> {
   const { instance } = await WebAssembly.instantiate(bytes, {});
@@ -62,15 +62,4 @@ export async function loadCore(bytes: BufferSource): Promise<{ readonly engine: 
   };
   partial.set(engine, module);
   return { engine, module };
-}
-
-/** Completes an engine that began with single definitions; a whole one stays as it is. */
-export async function whole(engine: Engine): Promise<Engine> {
-  const module = partial.get(engine);
-  if (module) {
-    const { complete } = await import('./whole');
-    complete(engine, module);
-    partial.delete(engine);
-  }
-  return engine;
 }

@@ -11,7 +11,7 @@ import { defineIsland } from '../components/island';
 import { Segment } from '../components/Segment';
 import { Scroll } from '../components/Scroll';
 import { Tex } from '../components/Tex';
-import { whole } from '../engine/core';
+import { whole } from '../engine/later';
 import type { Engine, Model, Sizes } from '../engine/types';
 import { toAttentionInputs } from '../examples/attention-inputs';
 import '../style/blocks.css';

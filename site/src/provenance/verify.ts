@@ -4,7 +4,7 @@
  * error, and nothing of the folder is used.  On plain http a browser has no
  * digest: then the verdict is "cannot", never "match".
  */
-import { whole } from '../engine/core';
+import { whole } from '../engine/later';
 import type { Engine, Model, Sizes, Tensor, Tensors, Tokenizer } from '../engine/types';
 import { readManifest, type Manifest } from './manifest';
 import { FormatError, floats, numbers, readSafetensors } from './safetensors';
