@@ -12,11 +12,12 @@ function blockId(block: Block): string {
   return typeof block.props['anchor'] === 'string' ? block.props['anchor'] : block.island;
 }
 
+/** No landmark of its own: the case inside has the name. */
 function PageBlock({ block }: { block: Block }): JSX.Element {
   return (
-    <section class="wideblock" id={blockId(block)} aria-label={block.title ?? block.island}>
+    <div class="wideblock" id={blockId(block)}>
       <Live block={block} small={false} />
-    </section>
+    </div>
   );
 }
 
