@@ -1,0 +1,41 @@
+/* screens.mjs -- pictures of whole pages, and a page that shows them all. */
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** A long page becomes several pictures: Chromium draws none above 16,384 px, and nobody looks at one. */
+const MOST = 6_000;
+
+export class Screens {
+  count = 0;
+  /** @type {Map<string, { file: string, width: number, theme: string }[]>} */
+  #taken = new Map();
+  #folder;
+
+  /** @param {string} folder emptied first */
+  constructor(folder) {
+    this.#folder = folder;
+    rmSync(folder, { recursive: true, force: true });
+    mkdirSync(folder, { recursive: true });
+  }
+
+  /** @param {import('playwright-core').Page} page @param {string} name @param {number} width @param {string} theme @param {number} [parts] at most so many pictures */
+  async take(page, name, width, theme, parts = Infinity) {
+    const height = await page.evaluate(() => document.documentElement.scrollHeight);
+    const stem = name.replace(/\.html/, '').replace(/[^\w-]+/g, '-');
+    for (let part = 0; part * MOST < height && part < parts; part++) {
+      const file = `${stem}-${width}-${theme}${height > MOST ? `-${part + 1}` : ''}.png`;
+      await page.screenshot({ path: join(this.#folder, file), fullPage: true, clip: { x: 0, y: part * MOST, width, height: Math.min(MOST, height - part * MOST) } });
+      this.#taken.set(name, [...(this.#taken.get(name) ?? []), { file, width, theme }]);
+      this.count += 1;
+    }
+  }
+
+  /** Writes index.html. */
+  index() {
+    const parts = [...this.#taken].map(([name, list]) => `<h2>${name}</h2><div>${list
+      .map(({ file, width, theme }) => `<a href="${file}"><img loading="lazy" src="${file}" alt="${name}, ${width} px, ${theme}"><br>${width} px, ${theme}</a>`).join('')}</div>`);
+    writeFileSync(join(this.#folder, 'index.html'), ['<!doctype html><html lang="en-GB"><meta charset="utf-8"><title>Screenshots</title>',
+      '<style>body{font:14px sans-serif;margin:24px}div{display:flex;gap:12px;overflow-x:auto;align-items:start}img{width:220px;max-height:600px;object-fit:cover;object-position:top;border:1px solid #888}</style>',
+      '<h1>Every page, width and theme</h1>', ...parts, '</html>', ''].join('\n'));
+  }
+}
