@@ -19,3 +19,12 @@ export function Case({ source, note, edited, small = false, id, label, children 
     </section>
   );
 }
+
+/** Turns the tag of the case around a live part to "edited" and back: that tag is the page's, not the part's. */
+export function markEdited(inside: Element, edited: boolean): void {
+  const tag = inside.closest('.case')?.querySelector(':scope > .tag');
+  if (!tag || tag.classList.contains('is-edit') === edited) return;
+  tag.classList.toggle('is-edit', edited);
+  if (edited) tag.append(', edited');
+  else tag.lastChild?.remove();
+}

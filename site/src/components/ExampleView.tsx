@@ -5,13 +5,15 @@
  * A tensor of three dimensions is drawn one slice at a time; its ledger and its mask
  * count rows on through the slices: row = slice * shape[1] + i.
  */
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { JSX } from 'preact';
 import type { Engine } from '../engine/types';
 import { examples } from '../examples/registry';
 import type { ExampleTensor } from '../examples/types';
+import { markEdited } from './Case';
 import { onCell } from './chosen-cell';
 import { magnitude } from './colour';
+import type { EditInputsProps } from './EditInputs';
 import { HeatMap, type Mark } from './HeatMap';
 import { defineIsland } from './island';
 import { LedgerTable } from './LedgerTable';
@@ -95,7 +97,7 @@ export function TensorPanel({ tensor: t, slice, cell, onChoose }: TensorPanelPro
       <div>
         <div class="figwrap">
           <HeatMap label={`${t.title}, ${part.rows} rows, ${part.columns} columns`} tensor={t.id} index={index} data={part.data} rows={part.rows}
-            columns={part.columns} scale={t.scale} domain={domain} rowLabels={rows} columnLabels={columns} rowAxis={t.rowAxis ?? ''}
+            columns={part.columns} scale={t.scale} domain={domain} whole={t.whole !== undefined} rowLabels={rows} columnLabels={columns} rowAxis={t.rowAxis ?? ''}
             columnAxis={t.columnAxis ?? ''} mark={mark} chosen={[row, column]} onChoose={onChoose} />
         </div>
         <Legend scale={t.scale} domain={domain} value={value} covers="of this tensor" masked={anyMasked ? 'masked' : undefined} />
@@ -110,21 +112,25 @@ export function TensorPanel({ tensor: t, slice, cell, onChoose }: TensorPanelPro
   );
 }
 
-function ExampleView({ props, loaded }: { props: ExampleProps; loaded: readonly ExampleTensor[]; engine: Engine }): JSX.Element {
+function ExampleView({ props, loaded, engine }: { props: ExampleProps; loaded: readonly ExampleTensor[]; engine: Engine }): JSX.Element {
   const [state, setState] = useState({ tensor: props.tensor, slice: props.head ?? 0, row: props.cell[0], column: props.cell[1] });
   useEffect(() => onCell((chosen) => {
     if (chosen.example !== props.use) return;
     setState((s) => (s.tensor === chosen.tensor ? { tensor: s.tensor, slice: chosen.slice, row: chosen.row, column: chosen.column } : s));
   }), [props.use]);
-  const tensor = loaded.find((t) => t.id === state.tensor) ?? (loaded[0] as ExampleTensor);
+  const [own, setOwn] = useState<readonly ExampleTensor[] | null>(null);      /* with the visitor's inputs */
+  const tensors = own ?? loaded;
+  const box = useRef<HTMLDivElement>(null);
+  useEffect(() => { if (box.current) markEdited(box.current, own !== null); }, [own]);
+  const tensor = tensors.find((t) => t.id === state.tensor) ?? (tensors[0] as ExampleTensor);
   const { slices } = sliceOf(tensor, 0);
   const live = useLive();                  /* the other tensors are a choice, once one can choose */
   return (
-    <div class="exview">
+    <div class="exview" ref={box}>
       <div class="tool">
         <label class="fld"><span class="fl">Tensor</span>
           <select class="btn" value={tensor.id} onChange={(e) => setState({ ...state, tensor: e.currentTarget.value })}>
-            {(live ? loaded : [tensor]).map((t) => <option key={t.id} value={t.id} selected={t.id === tensor.id}>{t.id}, {t.title}</option>)}
+            {(live ? tensors : [tensor]).map((t) => <option key={t.id} value={t.id} selected={t.id === tensor.id}>{t.id}, {t.title}</option>)}
           </select>
         </label>
         {slices > 1 && <Segment label={sliceWord(tensor.letters)} value={state.slice} choices={counted(slices).map((text, value) => ({ value, text }))}
@@ -133,7 +139,20 @@ function ExampleView({ props, loaded }: { props: ExampleProps; loaded: readonly 
       </div>
       <TensorPanel tensor={tensor} slice={state.slice} cell={[state.row, state.column]}
         onChoose={(row, column) => setState({ ...state, row, column })} />
+      {loaded.some((t) => t.input) && <LazyInputs use={props.use} engine={engine} tensors={tensors} onTensors={setOwn} />}
     </div>
+  );
+}
+
+/** The fields come when the part is opened. */
+function LazyInputs(p: EditInputsProps): JSX.Element {
+  const [Inputs, setInputs] = useState<{ readonly view: (p: EditInputsProps) => JSX.Element | null } | null>(null);
+  const open = (): void => { if (!Inputs) void import('./EditInputs').then((m) => setInputs({ view: m.EditInputs })); };
+  return (
+    <details class="edit live" onToggle={(e) => { if (e.currentTarget.open) open(); }}>
+      <summary>Change the inputs</summary>
+      {Inputs && <Inputs.view {...p} />}
+    </details>
   );
 }
 

@@ -7,6 +7,17 @@ export const INFINITY_SIGN = '\u221e';
 
 const minus = (text: string): string => text.replace(/-/g, MINUS);
 
+/** The root of ten, to more digits than a double holds. */
+const ROOT = '3.16227766016837933199889';
+
+/**
+ * 10^-k for whole and half k from 0: read from its digits, which every engine does alike.
+ * 10 ** -k may differ in the last bit from one engine to the next, and a difference by such a step with it.
+ */
+export function stepOf(k: number): number {
+  return Number(Number.isInteger(k) ? `1e-${k}` : `${ROOT}e-${k + 0.5}`);
+}
+
 /** Scientific: "3e-18", with `digits` after the point. */
 export function sci(x: number, digits = 1): string {
   if (x === 0) return '0';
@@ -15,12 +26,15 @@ export function sci(x: number, digits = 1): string {
   return minus(mantissa) + 'e' + minus(exponent.replace('+', ''));
 }
 
+/** Half of the last digit's place, by the number of digits. */
+const HALF: readonly number[] = [0.5, 0.05, 0.005, 5e-4, 5e-5, 5e-6, 5e-7, 5e-8, 5e-9, 5e-10];
+
 /** Fixed, with `digits` after the point; what would be drawn as 0 without being 0 is scientific. */
 export function fmt(x: number, digits = 3): string {
   if (Number.isNaN(x)) return 'NaN';
   if (!Number.isFinite(x)) return (x < 0 ? MINUS : '') + INFINITY_SIGN;
   if (x === 0) return '0';
-  if (Math.abs(x) < 0.5 * 10 ** -digits) return sci(x, 0);
+  if (Math.abs(x) < (HALF[digits] ?? 0)) return sci(x, 0);
   if (Math.abs(x) >= 1e6) return sci(x, digits);
   return minus(x.toFixed(digits));
 }

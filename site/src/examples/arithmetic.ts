@@ -4,7 +4,7 @@
  * differences before it are of numbers that stand beside them; they are shown so
  * that a reader can follow, and nothing is computed further from them.
  */
-import type { ExampleTensor, Ledger, LedgerRow } from './types';
+import type { ExampleTensor, Ledger, LedgerRow, Whole } from './types';
 import { fmt } from '../components/numbers';
 
 /** A number as an operand in a line: a negative one in parentheses. */
@@ -85,6 +85,9 @@ export function input(t: Parts, editable = true): ExampleTensor {
 /** A tensor of numbers that count or name: without colour, whole in figure and ledger. */
 export const counting = (t: ExampleTensor): ExampleTensor =>
   ({ ...t, scale: 'plain', ledger: (row, column) => ({ ...t.ledger(row, column), whole: true }) });
+
+/** Whole numbers as an input, such as the ids of tokens: what they may be is said, and others are refused. */
+export const wholeInput = (t: Parts & { readonly whole: Whole }): ExampleTensor => counting(input(t));
 
 export const range = (n: number): number[] => Array.from({ length: n }, (_, k) => k);
 

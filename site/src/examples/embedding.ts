@@ -6,7 +6,7 @@
 import type { Engine } from '../engine/types';
 import type { Example, ExampleTensor } from './types';
 import inputs from '../../content/inputs/embedding.json';
-import { chain, computed, input, operand, sum } from './arithmetic';
+import { chain, computed, input, operand, sum, wholeInput } from './arithmetic';
 import { definitions, flat } from './definitions';
 import { gapTensor, type Loss } from './gap';
 
@@ -29,6 +29,8 @@ function run(engine: Engine, given: Example['inputs']): readonly ExampleTensor[]
   const loss: Loss = (d, a) => d.dot(d.embedding(tokens, a.wte!, a.wpe!, T, C), a.dx!);
 
   return [
+    wholeInput({ id: 'tokens', tex: '\\mathrm{tokens}', title: 'The sentence, as tokens', shape: [T], letters: '(T)', data: Float64Array.from(tokens), columns: positions, columnAxis: 'position',
+      whole: { least: 0, most: V - 1, what: 'id of a token' } }),
     input({ id: 'wte', tex: '\\mathrm{wte}', title: 'Table of tokens', shape: [V, C], letters: '(V, C)', data: wte, ...table }),
     input({ id: 'wpe', tex: '\\mathrm{wpe}', title: 'Table of positions', shape: [P, C], letters: '(positions, C)', data: wpe, ...places }),
     computed({ id: 'x', tex: 'x', title: 'Embedding: what enters the first block', shape: [T, C], letters: '(T, C)', data: x, ...places },

@@ -7,7 +7,7 @@ import type { Engine } from '../engine/types';
 import type { Example, ExampleTensor } from './types';
 import table from '../../content/inputs/embedding.json';
 import inputs from '../../content/inputs/loss.json';
-import { computed, input, operand, products, range, sum } from './arithmetic';
+import { computed, input, operand, products, range, sum, wholeInput } from './arithmetic';
 import { definitions, flat, linearBackward } from './definitions';
 import { gapTensor, type Loss } from './gap';
 import { VOCABULARY } from './embedding';
@@ -81,6 +81,8 @@ function run(engine: Engine, given: Example['inputs']): readonly ExampleTensor[]
   return [
     input({ id: 'Y', tex: 'Y', title: 'Rows after the last layer norm', shape: [N, C], letters: '(N, C)', data: Y, rows: words, rowAxis: 'position', columnAxis: 'channel' }),
     input({ id: 'wte', tex: '\\mathrm{wte}', title: 'Table of tokens, as on the Embedding page', shape: [V, C], letters: '(V, C)', data: wte, rows: tokens, rowAxis: 'token', columnAxis: 'channel' }),
+    wholeInput({ id: 'targets', tex: 'y', title: 'The token that came next, at each position', data: Float64Array.from(target), ...one,
+      whole: { least: IGNORE, most: V - 1, what: 'id of a token' } }),
     computed({ id: 'l', tex: 'l', title: 'Logits', data: l, ...grid }, 'head.logits',
       (n, v) => products(`l[${n},${v}]`, `Y[${n},i]`, `wte[${v},i]`,
         range(C).map((i) => ({ head: `i = ${i}`, a: Y[n * C + i]!, b: wte[v * C + i]! })), l[n * V + v]!)),

@@ -11,7 +11,7 @@ function bySteps(engine: Engine, x: Row, v: Row): Row {
 }
 
 function run(engine: Engine, inputs: Example['inputs']): readonly ExampleTensor[] {
-  const x = rowOf(inputs, 'x'), v = rowOf(inputs, 'v');
+  const x = rowOf(inputs, 'x'), v = rowOf(inputs, 'dp');
   const p = softmax(engine, x), right = backward(engine, v, p), wrong = products(engine, p, v), step = bySteps(engine, x, v);
   const mean = inner(engine, p, v);
   const distance = (found: Row): Row => Float64Array.from(found, (value, i) => Math.abs(value - (step[i] ?? NaN)));
@@ -49,4 +49,4 @@ function run(engine: Engine, inputs: Example['inputs']): readonly ExampleTensor[
   ];
 }
 
-export const example: Example = { id: 'mutation', inputs: rowInputs, run, core: true };
+export const example: Example = { id: 'mutation', inputs: { x: rowInputs.x, dp: rowInputs.v }, run, core: true };

@@ -33,6 +33,13 @@ export interface Ledger {
 /** Weights from 0 to 1; numbers about zero; and numbers that count or name (ids, bytes), which have no colour. */
 export type Scale = 'weight' | 'signed' | 'plain';
 
+export interface Whole {
+  readonly least: number;
+  readonly most: number;
+  /** What they are: "the id of a token". */
+  readonly what: string;
+}
+
 export interface ExampleTensor {
   /** Identifier used by content files and the address: "A", "dX". */
   readonly id: string;
@@ -53,6 +60,8 @@ export interface ExampleTensor {
   readonly masked?: (row: number, column: number) => boolean;
   /** True for inputs that a visitor may edit. */
   readonly input?: boolean;
+  /** Of an input that must be whole numbers, such as token ids: what each may be. */
+  readonly whole?: Whole;
   /** The label of the equation that computes it; null for an input. */
   readonly label: string | null;
   readonly ledger: (row: number, column: number) => Ledger;

@@ -22,7 +22,7 @@ import { dot, rowOf, sum, type AttentionLayer } from '../examples/attention-laye
 import { FILES, panelsOf, unpack, type LabCode, type PanelName, type Panels } from './code-panels';
 import { codeValues } from './code-values';
 import type { EditGridsProps } from './EditGrids';
-import { cellOf, chooseCell, chooseToken, outside, parameterSize, PARAMETERS, setEdit, settle, START, type Bounds, type Edit, type LabState } from './lab-state';
+import { cellOf, chooseCell, chooseToken, isVector, outside, parameterSize, PARAMETERS, setEdit, settle, START, type Bounds, type Edit, type EditName, type LabState } from './lab-state';
 import { Prove, type Nudge } from './Prove';
 import { Stage } from './Stage';
 import { allTex, FACTS, figureOf, STEPS, type Step } from './steps';
@@ -276,7 +276,7 @@ function LabView({ props, engine }: { props: LabProps; engine: Engine }): JSX.El
     return ready && parts && <parts.ModelProof key={ready.own ? 'own' : 'window'} chosen={ready} layer={layer} state={s} derivative={derivative} onChange={onProof} />;
   }, [engine, inputs, layer, ready, s.parameter, s.row, s.column, s.h, s.layer, onProof, derivative]);
   const grids = useMemo(() => (s.src === 'example' ? (
-    <LazyEdit size={(name) => parameterSize(name, EXAMPLE_BOUNDS)} edited={isEdited} onReset={() => onState({ edits: [] })}
+    <LazyEdit groups={EDITED} vector={isVector} size={(name) => parameterSize(name, EXAMPLE_BOUNDS)} edited={isEdited} onReset={() => onState({ edits: [] })}
       value={(name, row, column) => inputs[name][row * (name.startsWith('b') ? 0 : inputs.C) + column] as number}
       onEdit={(e) => setState((t) => setEdit(t, e, original[e.name][e.row * (e.name.startsWith('b') ? 0 : original.C) + e.column] as number))} />) : null), [s.src, inputs, isEdited, onState, setState]);
 
@@ -298,9 +298,11 @@ function LabView({ props, engine }: { props: LabProps; engine: Engine }): JSX.El
   );
 }
 
+const EDITED: readonly (readonly EditName[])[] = [['Xn'], ['Wq', 'bq'], ['Wk', 'bk'], ['Wv', 'bv'], ['Wo', 'bo'], ['dOut']];
+
 /** The fields are made when the part is opened. */
-function LazyEdit(p: EditGridsProps): JSX.Element {
-  const [Grids, setGrids] = useState<{ readonly view: (p: EditGridsProps) => JSX.Element } | null>(null);
+function LazyEdit(p: EditGridsProps<EditName>): JSX.Element {
+  const [Grids, setGrids] = useState<{ readonly view: (p: EditGridsProps<EditName>) => JSX.Element } | null>(null);
   const open = (): void => { if (!Grids) void import('./EditGrids').then((m) => setGrids({ view: m.EditGrids })); };
   return (
     <details class="edit" onToggle={(e) => { if (e.currentTarget.open) open(); }}>

@@ -9,7 +9,7 @@ import { magnitude, paint } from '../components/colour';
 import { gridKey } from '../components/grid-keys';
 import { eventCell } from '../components/HeatMap';
 import { useLive } from '../components/narrow';
-import { fmt, full, MINUS, sci } from '../components/numbers';
+import { fmt, full, MINUS, sci, stepOf } from '../components/numbers';
 import type { AttentionParameter, Derivative } from '../engine/types';
 import { isVector } from './lab-state';
 
@@ -159,7 +159,7 @@ function Curve({ hand, curve, h, now }: { hand: number; curve: Derivative | null
   );
 }
 
-const STEPS_OF_CURVE = Float64Array.from(CURVE, (k) => 10 ** -k);
+const STEPS_OF_CURVE = Float64Array.from(CURVE, stepOf);
 
 /** The curve, after the rest; where a run is dear, a few points at a time between frames. */
 function useCurve(derive: ProveProps['derive'], slow: boolean): Derivative | null {
@@ -184,9 +184,9 @@ function useCurve(derive: ProveProps['derive'], slow: boolean): Derivative | nul
 }
 
 export function Prove(p: ProveProps): JSX.Element {
-  const d = useMemo(() => p.derive(Float64Array.of(10 ** -p.h, COMPLEX)), [p.derive, p.h]);
+  const d = useMemo(() => p.derive(Float64Array.of(stepOf(p.h), COMPLEX)), [p.derive, p.h]);
   const curve = useCurve(p.derive, p.slow);
-  const nudge = useMemo(() => p.nudge(d.hand, 10 ** -p.h), [d, p.nudge, p.h]);
+  const nudge = useMemo(() => p.nudge(d.hand, stepOf(p.h)), [d, p.nudge, p.h]);
   const entry = isVector(p.parameter) ? `${p.column}` : `${p.row},${p.column}`;
   return (
     <div class="prove">

@@ -4,7 +4,7 @@ import { useMemo, useState } from 'preact/hooks';
 import type { JSX } from 'preact';
 import { Digits } from '../components/Digits';
 import { defineIsland } from '../components/island';
-import { sci } from '../components/numbers';
+import { sci, stepOf } from '../components/numbers';
 import { gap, UCurve } from '../components/UCurve';
 import type { AttentionParameter, Derivative, Engine } from '../engine/types';
 import { toAttentionInputs } from '../examples/attention-inputs';
@@ -12,8 +12,8 @@ import { differentiable } from './attention-run';
 import '../style/lab.css';
 import '../style/blocks.css';
 
-/** Half powers of ten, from 1 down; and the step of the C code's complex step at the end. */
-const STEPS = Float64Array.from({ length: 33 }, (_, k) => 10 ** (-k / 2));
+/** Half powers of ten, from 1 down. */
+const STEPS = Float64Array.from({ length: 33 }, (_, k) => stepOf(k / 2));
 const FIRST = { name: 'Wq' as AttentionParameter, entry: 4, step: 10 };
 
 function derivative(engine: Engine, name: AttentionParameter, entry: number): Derivative {
