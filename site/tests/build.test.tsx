@@ -5,14 +5,16 @@ import { Assets, registryPaths, type Chunk } from '../src/build/assets';
 import { relativeLinks } from '../src/build/book';
 import { conceptsIn, countConcept } from '../src/build/census';
 import { cutLabels, highlight } from '../src/build/code';
-import { jsonText, lighterProps } from '../src/build/document';
+import { jsonText, lighterProps, renderDocument } from '../src/build/document';
 import { excerptsOf } from '../src/build/excerpts';
 import { Faults } from '../src/build/faults';
-import { checkLinks } from '../src/build/links';
+import { checkLinks, scan } from '../src/build/links';
 import { parseMathML, simplify, typeset } from '../src/build/mathml';
 import { rangeOfNumbers } from '../src/build/numbering';
 import { linksOf, parseInline } from '../src/build/prose';
+import { checkModelTensors } from '../src/build/references';
 import { drawTree } from '../src/components/Tex';
+import { NotFound } from '../src/build/views/NotFound';
 import type { Concept } from '../src/components/content';
 import type { SourceMap } from '../src/components/site-data';
 
@@ -146,4 +148,22 @@ test('a page is given the chunks of its islands and what they import, and no oth
   expect(assets.scripts([], [], false)).toEqual(['main.js', 'theme.js']);
   expect(() => assets.scripts(['lost'], [], false)).toThrow('no chunk has the module src/pages/lost');
   expect(() => assets.scripts(['unknown'], [], false)).toThrow('"unknown" is in no registry line');
+});
+
+test('a flow of shapes names tensors that a window has, in forms that they have', () => {
+  const window = new Map([['h.0.att', { shape: [2, 6, 6] }], ['h.0.q', { shape: [6, 4] }]]);
+  const faults = new Faults();
+  const step = (model: string, letters: string) => ({ tensor: 'Q', tex: 'Q', letters, model });
+  const check = (...shapes: ReturnType<typeof step>[]) => checkModelTensors({ file: 'f.yaml', shapes } as unknown as Concept, window, faults);
+  check(step('h.0.q', '(T, d)'), step('h.0.q', '(T, H, d_h)'), step('h.0.att', '(H, T, T)'));
+  expect(faults.list).toEqual([]);
+  check(step('h.0.scored', '(H, T, T)'), step('h.0.q', '(H, T, T)'), step('h.0.att', '(T, T)'));
+  expect(faults.list.map((f) => f.split(': ')[1])).toEqual(['shapes[0].model', 'shapes[1].letters', 'shapes[2].letters']);
+});
+
+test('the page for what is not there asks for no other file: it is shown at any depth', () => {
+  const html = renderDocument({ title: 'Not found', description: '', base: '', assets: new Assets([]), islands: [], dictionary: {}, scripts: false, style: 'h1{color:red}', body: <NotFound /> });
+  expect(html).toContain('<style>h1{color:red}</style>');
+  expect(html).not.toMatch(/<script|\ssrc=|<link(?! rel="icon" href="data:,")/);
+  for (const href of scan(html).hrefs) expect(href).toMatch(/^(\.\.\/)*index\.html$/);
 });

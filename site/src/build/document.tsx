@@ -23,6 +23,8 @@ export interface DocumentParts {
   readonly dictionary: Readonly<Record<string, MathTree>>;
   /** false: the page needs no script but the theme's. */
   readonly scripts: boolean;
+  /** Style sheets in the page: then no other file is asked for. */
+  readonly style?: string;
   readonly body: VNode;
 }
 
@@ -47,7 +49,11 @@ export function lighterTags(html: string): string {
 
 export function renderDocument(d: DocumentParts): string {
   const body = lighterTags(lighterProps(renderToString(d.body))); // first: it fills the dictionary
-  const css = d.assets.styles(d.islands).map((f) => `<link rel="stylesheet" href="${d.base}${f}">`);
+  const files = d.style === undefined ? [
+    `<link rel="icon" href="${d.base}icon.svg">`,
+    ...d.assets.styles(d.islands).map((f) => `<link rel="stylesheet" href="${d.base}${f}">`),
+    `<script src="${d.base}${d.assets.theme}"></script>`,
+  ] : ['<link rel="icon" href="data:,">', `<style>${d.style}</style>`];
   const math = Object.keys(d.dictionary).length > 0 ? [`<script type="application/json" id="tex">${jsonText(d.dictionary)}</script>`] : [];
   return [
     '<!doctype html>',
@@ -58,9 +64,7 @@ export function renderDocument(d: DocumentParts): string {
     '<meta name="viewport" content="width=device-width, initial-scale=1">',
     `<title>${attribute(d.title)}</title>`,
     `<meta name="description" content="${attribute(d.description)}">`,
-    `<link rel="icon" href="${d.base}icon.svg">`,
-    ...css,
-    `<script src="${d.base}${d.assets.theme}"></script>`,
+    ...files,
     ...(d.scripts ? [`<script type="module" src="${d.base}${d.assets.entry}"></script>`] : []),
     '</head>',
     `<body>${body}${math.join('')}</body>`,

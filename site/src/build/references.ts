@@ -2,6 +2,7 @@
  * tensors, islands; and is every text of it well formed: inline signs, LaTeX.
  */
 import type { Block, Concept, Content, Page } from '../components/content';
+import { shapeIn } from '../components/model-shapes';
 import type { SourceMap } from '../components/site-data';
 import type { ExampleTensor } from '../examples/types';
 import type { Faults } from './faults';
@@ -100,5 +101,15 @@ export function checkTensors(c: Concept, tensors: readonly ExampleTensor[], faul
   }
   c.shapes.forEach((s, i) => {
     if (!tensors.some((t) => t.id === s.tensor)) faults.add(c.file, `shapes[${i}].tensor`, `no tensor "${s.tensor}" in the example "${c.example.use}" (it has ${names})`);
+  });
+}
+
+/** The trained model's tensors that a concept's flow of shapes names are among those of a window's run, with as many dimensions. */
+export function checkModelTensors(c: Concept, window: ReadonlyMap<string, { readonly shape: readonly number[] }>, faults: Faults): void {
+  const sizes = new Map([...window].map(([name, t]) => [name, t.shape] as const));
+  c.shapes.forEach((s, i) => {
+    if (s.model === undefined) return;
+    if (!sizes.has(s.model)) faults.add(c.file, `shapes[${i}].model`, `no tensor "${s.model}" in a window (src/model/gpt_window.h has the names)`);
+    else if (shapeIn(sizes, s.model, s.letters) === null) faults.add(c.file, `shapes[${i}].letters`, `${s.letters} has another number of dimensions than "${s.model}": (${sizes.get(s.model)?.join(', ')})`);
   });
 }

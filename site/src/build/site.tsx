@@ -9,8 +9,9 @@ import type { Engine } from '../engine/types';
 import type { ExampleTensor } from '../examples/types';
 import { examples } from '../examples/registry';
 import { islands as registry } from '../pages/islands';
+import { runTinyModel } from '../pages/overview/tiny-model';
 import { Assets } from './assets';
-import { exampleBlock, makeShapesBlock, shapesBlock } from './blocks';
+import { exampleBlock, makeShapesBlock, shapesBlock, type About } from './blocks';
 import { readContent } from './content';
 import { BuildProvider, type Build } from './context';
 import { jsonText, renderDocument } from './document';
@@ -18,10 +19,12 @@ import { Faults } from './faults';
 import { PreparedIslands } from './islands';
 import { checkLinks } from './links';
 import { checkMap, readMap, Tree } from './map';
-import { checkReferences, checkTensors } from './references';
+import { checkModelTensors, checkReferences, checkTensors } from './references';
 import { Sources, viewerFile } from './site-data';
 import { highlight } from './code';
 import { BookView } from './views/BookView';
+import notFound from '../style/not-found.css?inline';
+import tokens from '../style/tokens.css?inline';
 import { NotFound } from './views/NotFound';
 import { PageView } from './views/PageView';
 import { SourceView } from './views/SourceView';
@@ -52,16 +55,21 @@ async function openEngine(file: string, faults: Faults): Promise<{ engine: Engin
   return { engine: await loadEngine(bytes), hash: createHash('sha256').update(bytes).digest('hex') };
 }
 
+interface ExampleRun {
+  readonly tensors: readonly ExampleTensor[];
+  readonly about: About;
+}
+
 /** Runs every example that the content uses, once. */
-async function runExamples(content: Content, engine: Engine | null, faults: Faults): Promise<Map<string, readonly ExampleTensor[]>> {
-  const runs = new Map<string, readonly ExampleTensor[]>();
+async function runExamples(content: Content, engine: Engine | null, faults: Faults): Promise<Map<string, ExampleRun>> {
+  const runs = new Map<string, ExampleRun>();
   const names = new Set(content.pages.flatMap((p) => p.concepts.map((c) => c.example.use)));
   for (const name of names) {
     const open = examples[name];
     if (!open || engine === null) continue;
     try {
       const { example } = await open();
-      runs.set(name, example.run(engine, example.inputs));
+      runs.set(name, { tensors: example.run(engine, example.inputs), about: example });
     } catch (error) {
       faults.add(`examples/${name}`, '', error instanceof Error ? error.message : String(error));
     }
@@ -69,11 +77,14 @@ async function runExamples(content: Content, engine: Engine | null, faults: Faul
   return runs;
 }
 
-function makeShapes(content: Content, runs: ReadonlyMap<string, readonly ExampleTensor[]>, faults: Faults): void {
+function makeBlocks(content: Content, runs: ReadonlyMap<string, ExampleRun>, engine: Engine | null, faults: Faults): void {
+  const window = engine && runTinyModel(engine).tensors;
   for (const page of content.pages) for (const c of page.concepts) {
-    const tensors = runs.get(c.example.use);
-    if (tensors) checkTensors(c, tensors, faults);
-    makeShapesBlock(c, (name) => tensors?.find((t) => t.id === name)?.shape ?? null);
+    const run = runs.get(c.example.use);
+    if (run) checkTensors(c, run.tensors, faults);
+    if (window) checkModelTensors(c, window, faults);
+    exampleBlock(c, run?.about);
+    makeShapesBlock(c, (name) => run?.tensors.find((t) => t.id === name)?.shape ?? null, run?.about.source);
   }
 }
 
@@ -122,15 +133,15 @@ export async function buildSite(paths: Paths, draft: boolean): Promise<Site> {
   const assets = Assets.read(join(paths.work, 'client/chunks.json'));
   const { engine, hash } = await openEngine(join(paths.root, 'build/wasm/vitrine.wasm'), faults);
   const runs = await runExamples(content, engine, faults);
-  makeShapes(content, runs, faults);
+  makeBlocks(content, runs, engine, faults);
   if (faults.list.length > 0 && !draft) return { content, sources, faults, assets, files: new Map(), loads: new Map() };
 
   const files = new Map<string, string>();
   const loads = new Map<string, { islands: ReadonlySet<string>; drawn: ReadonlySet<string>; waiting: ReadonlySet<string>; whole: boolean; examples: ReadonlySet<string> }>();
-  const render = (name: string, title: string, description: string, build: Build, body: VNode, scripts = true): void => {
+  const render = (name: string, title: string, description: string, build: Build, body: VNode, scripts = true, style?: string): void => {
     const below = name.includes('/');
     files.set(name, renderDocument({
-      title, description, assets, scripts, base: below ? '../' : '', islands: build.islands.drawn, whole: () => build.islands.whole, dictionary: scripts ? build.islands.dictionary : {},
+      title, description, assets, scripts, ...(style === undefined ? {} : { style }), base: below ? '../' : '', islands: build.islands.drawn, whole: () => build.islands.whole, dictionary: scripts ? build.islands.dictionary : {},
       body: <BuildProvider value={build}>{body}</BuildProvider>,
     }));
   };
@@ -146,7 +157,7 @@ export async function buildSite(paths: Paths, draft: boolean): Promise<Site> {
   const all = new PreparedIslands(engine);
   for (const page of content.pages) for (const { block, file } of blocksOf({ ...page, head: [], foot: [] })) await all.prepare(block, page.id, sources, file, faults);
   render('book.html', 'The mathematics of Vitrine', 'All concepts of Vitrine with numbered sections and equations.', build(all, 'book'), <BookView />, false);
-  render('404.html', 'Not found \u00b7 Vitrine', 'There is no such page.', build(new PreparedIslands(engine), 'page'), <NotFound />, false);
+  render('404.html', 'Not found \u00b7 Vitrine', 'There is no such page.', build(new PreparedIslands(engine), 'page'), <NotFound />, false, `${tokens}${notFound}`);
   for (const file of [...sources.named].sort()) {
     const lines = highlight(file, tree.text(file), (label) => label in map.labels);
     render(viewerFile(file), `${file} \u00b7 Vitrine`, `Source of ${file}.`, build(new PreparedIslands(engine), 'page'), <SourceView file={file} lines={lines} />, false);

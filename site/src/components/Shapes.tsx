@@ -7,7 +7,7 @@ import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { sourceWords, type Source } from './content';
 import { defineIsland, type ViewProps } from './island';
-import { onModelShapes, requestModelShapes, type ModelShapes } from './model-shapes';
+import { onModelShapes, requestModelShapes, shapeIn, type ModelShapes } from './model-shapes';
 import { Tex } from './Tex';
 
 export interface ShapeStep {
@@ -47,10 +47,6 @@ function Step({ step, size }: { step: ShapeStep; size: readonly number[] | null 
   );
 }
 
-function sizeIn(model: ModelShapes, name: string): readonly number[] | null {
-  return model.shapes.get(name.replace('{l}', '0')) ?? null;
-}
-
 function View({ props, engine }: ViewProps<ShapesProps, undefined>): JSX.Element {
   const [model, setModel] = useState<ModelShapes | null>(null);
   const [note, setNote] = useState('');
@@ -63,7 +59,7 @@ function View({ props, engine }: ViewProps<ShapesProps, undefined>): JSX.Element
   const source = real ? 'model' : props.source ?? 'example';
   return (
     <div class="flowbox" data-source={source}>
-      <div class="shapes">{props.flow.map((s) => <Step step={s} size={real ? sizeIn(model, s.model as string) : s.size} />)}</div>
+      <div class="shapes">{props.flow.map((s) => <Step step={s} size={real ? shapeIn(model.shapes, s.model as string, s.letters) : s.size} />)}</div>
       <p class="cap">
         Sizes: {sourceWords[source]}{real ? `, ${model.words}` : ''}.{' '}
         {both ? <button type="button" class="btn quiet live" onClick={() => requestModelShapes(!real, engine)}>{real ? 'Sizes of the example' : 'Sizes of the trained model'}</button> : null}

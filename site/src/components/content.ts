@@ -50,7 +50,7 @@ export interface ExampleUse {
 export interface Shape {
   /** Tensor of the example whose shape is shown. */
   readonly tensor: string;
-  /** Tensor of the trained model's window, "{l}" stands for a layer. */
+  /** Tensor of a window of the trained model, as src/model/gpt_window.h names them: layer 0 stands for all. */
   readonly model?: string;
   readonly tex: string;
   readonly letters: string;

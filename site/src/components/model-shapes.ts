@@ -9,6 +9,22 @@ export interface ModelShapes {
   /** Which model it is: its checkpoint's hash, shortened. */
   readonly words: string;
 }
+
+/** The letters of a shape: "(T, H, d_h)" has three. */
+const lettersOf = (letters: string): string[] => letters.replace(/[()\s]/g, '').split(',').filter((l) => l !== '');
+
+/**
+ * A tensor of a window in the form that a concept gives it: a row of channels is, in the
+ * same memory, one of heads side by side.  How many heads, the weights' own shape says.
+ * null where there is no such tensor, or it has another number of dimensions.
+ */
+export function shapeIn(shapes: ReadonlyMap<string, readonly number[]>, name: string, letters: string): readonly number[] | null {
+  const shape = shapes.get(name), wanted = lettersOf(letters), heads = shapes.get('h.0.att')?.[0];
+  if (shape === undefined || shape.length === wanted.length) return shape ?? null;
+  const [T, C] = shape;
+  return wanted.length === 3 && wanted[1] === 'H' && shape.length === 2 && heads !== undefined ? [T as number, heads, (C as number) / heads] : null;
+}
+
 type Listener = (shapes: ModelShapes | null, message: string) => void;
 
 const listeners = new Set<Listener>();
