@@ -28,20 +28,20 @@ const other = (t: ExampleTensor, x: number): number => (t.whole ? (x === t.whole
 describe.each(NAMES)('%s', (name) => {
   test('what is drawn as an input is the input of that name', () => {
     const { example, tensors } = found.get(name)!;
-    for (const t of tensors.filter((u) => u.input)) expect([...t.data], t.id).toEqual(flat(example.inputs[t.id]));
+    for (const t of tensors.filter((u) => u.input)) expect([...t.data], t.id).toEqual(flat(example.inputs[t.from ?? t.id]));
   });
 
-  test('every entry of every input can be changed, and something computed changes with each input', () => {
+  test('the first, a middle and the last entry of every input can be changed, and something computed changes with each input', () => {
     const { example, tensors } = found.get(name)!;
     for (const t of tensors.filter((u) => u.input)) {
       let moved = 0;
-      t.data.forEach((x, k) => {
-        const value = other(t, x);
-        const inputs = withEntry(example.inputs, t.id, k, value);
+      for (const k of new Set([0, Math.floor(t.data.length / 2), t.data.length - 1])) {
+        const value = other(t, t.data[k]!);
+        const inputs = withEntry(example.inputs, t.from ?? t.id, k, value);
         const again = new Map(example.run(engine, inputs).map((u) => [u.id, u]));
         expect([...again.get(t.id)!.data], `${t.id}, entry ${k}`).toEqual([...t.data].map((y, i) => (i === k ? value : y)));
         moved += tensors.filter((u) => !u.input && u.data.some((y, i) => y !== again.get(u.id)!.data[i])).length;
-      });
+      }
       expect(moved, t.id).toBeGreaterThan(0);
     }
     expect(example.run(engine, example.inputs).map((t) => [...t.data])).toEqual(tensors.map((t) => [...t.data]));

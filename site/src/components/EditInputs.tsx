@@ -55,7 +55,7 @@ export function EditInputs({ use, engine, tensors, onTensors }: EditInputsProps)
   const edit = (e: { name: string; row: number; column: number; value: number }): string | void => {
     const t = tensor(e.name), refused = refusal(t, e.value);
     if (refused !== null) return refused;
-    const next = withEntry(inputs ?? example.inputs, e.name, e.row * sizeOf(t)[1] + e.column, e.value);
+    const next = withEntry(inputs ?? example.inputs, t.from ?? t.id, e.row * sizeOf(t)[1] + e.column, e.value);
     try {
       onTensors(example.run(engine, next));
       setInputs(next);

@@ -97,7 +97,7 @@ export function TensorPanel({ tensor: t, slice, cell, onChoose }: TensorPanelPro
       <div>
         <div class="figwrap">
           <HeatMap label={`${t.title}, ${part.rows} rows, ${part.columns} columns`} tensor={t.id} index={index} data={part.data} rows={part.rows}
-            columns={part.columns} scale={t.scale} domain={domain} whole={t.whole !== undefined} rowLabels={rows} columnLabels={columns} rowAxis={t.rowAxis ?? ''}
+            columns={part.columns} scale={t.scale} domain={domain} rowLabels={rows} columnLabels={columns} rowAxis={t.rowAxis ?? ''}
             columnAxis={t.columnAxis ?? ''} mark={mark} chosen={[row, column]} onChoose={onChoose} />
         </div>
         <Legend scale={t.scale} domain={domain} value={value} covers="of this tensor" masked={anyMasked ? 'masked' : undefined} />

@@ -41,8 +41,6 @@ export interface HeatMapProps extends Matrix {
   readonly index: (row: number, column: number) => string;
   readonly scale: Scale;
   readonly domain: number;
-  /** Whole numbers: no decimals. */
-  readonly whole?: boolean;
   readonly rowLabels: readonly string[];
   readonly columnLabels: readonly string[];
   readonly rowAxis: ComponentChild;
@@ -172,7 +170,7 @@ export function HeatMap(p: HeatMapProps): JSX.Element {
   const live = useLive();
   const grid = useFocusOn(p.chosen);
   const dense = p.rows > ROOMY || p.columns > ROOMY;
-  const digits = p.whole ? 0 : narrow ? 2 : 3;
+  const digits = narrow ? 2 : 3;
   const bare = narrow || dense;            /* operands and sums then stand in the ledger */
   const left = bare ? undefined : p.left;
   const above = bare ? undefined : p.above;

@@ -86,7 +86,7 @@ function run(engine: Engine, given: Example['inputs']): readonly ExampleTensor[]
   const sizes = { L: 1, C: 4, NH: 2, FF: 16, T: 6, V: 5, tied: true } as const;
   const parameters = engine.parameters(sizes);
   return [
-    input({ id: 'w0', tex: 'w', title: 'Weights before the first step', shape: [n], letters: '(n)', data: w0, columns: grid.columns, columnAxis: 'weight' }),
+    input({ id: 'w0', from: 'w', tex: 'w', title: 'Weights before the first step', shape: [n], letters: '(n)', data: w0, columns: grid.columns, columnAxis: 'weight' }),
     input({ id: 'g', tex: 'g', title: 'Gradient of each step', data: all, ...grid }),
     computed({ id: 'gc', tex: "g'", title: 'Gradient of each step, clipped', data: flatten('clipped', with_), ...grid }, 'adamw.g',
       (k, i) => ({

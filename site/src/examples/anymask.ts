@@ -6,7 +6,7 @@
 import type { Engine } from '../engine/types';
 import file from '../../content/inputs/anymask.json';
 import { fmt } from '../components/numbers';
-import { computed, input, operand, products, range, type Term } from './arithmetic';
+import { computed, input, operand, products, range, type Term, wholeInput } from './arithmetic';
 import { definitions, flat } from './definitions';
 import type { Example, ExampleTensor, Ledger } from './types';
 
@@ -82,7 +82,7 @@ function run(engine: Engine, given: Example['inputs']): readonly ExampleTensor[]
     input({ id: 'q', tex: 'q', title: 'queries', data: q, ...ofQueries }),
     input({ id: 'k', tex: 'k', title: 'keys', data: k, ...ofKeys }),
     input({ id: 'v', tex: 'v', title: 'values', data: v, ...ofKeys }),
-    input({ id: 'mask', tex: 'm', title: 'mask: one where a query may read', data: mask, ...square }),
+    wholeInput({ id: 'mask', tex: 'm', title: 'mask: one where a query may read', data: mask, ...square, whole: { least: 0, most: 1, what: 'entry of a mask' } }),
     computed({ id: 's', tex: 's', title: 'scores', data: s, ...hides }, 'amask.scores', scores),
     computed({ id: 'a', tex: 'a', title: 'weights', data: a, ...hides, scale: 'weight' }, 'amask.softmax', weights),
     computed({ id: 'o', tex: 'o', title: 'mixtures', data: o, ...ofQueries }, 'amask.values', (i, c) => seen(`o[${i},${c}]`, `a[${i},j]`, `v[j,${c}]`,

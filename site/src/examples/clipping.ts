@@ -39,8 +39,8 @@ function run(engine: Engine, given: Example['inputs']): readonly ExampleTensor[]
   const cW1 = clipped('dW', gW, cW), cb1 = clipped('db', gb, cb);
 
   return [
-    input({ id: 'dW', tex: '\\mathrm{d}W', title: 'Gradient of a matrix', data: gW, ...matrix }),
-    input({ id: 'db', tex: '\\mathrm{d}b', title: 'Gradient of a vector', data: gb, ...vector }),
+    input({ id: 'dW', from: 'gW', tex: '\\mathrm{d}W', title: 'Gradient of a matrix', data: gW, ...matrix }),
+    input({ id: 'db', from: 'gb', tex: '\\mathrm{d}b', title: 'Gradient of a vector', data: gb, ...vector }),
     computed({ id: 'sums', tex: '\\mathrm{sum}', title: 'Sum of squares of each tensor', shape: [2], letters: '(tensors)', data: sums, columns: tensors.map((t) => t.name), columnAxis: 'tensor' }, 'clip.sum',
       (_, k) => {
         const t = tensors[k]!;

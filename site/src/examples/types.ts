@@ -60,6 +60,8 @@ export interface ExampleTensor {
   readonly masked?: (row: number, column: number) => boolean;
   /** True for inputs that a visitor may edit. */
   readonly input?: boolean;
+  /** Its name in the example's inputs, where that is not the id. */
+  readonly from?: string;
   /** Of an input that must be whole numbers, such as token ids: what each may be. */
   readonly whole?: Whole;
   /** The label of the equation that computes it; null for an input. */
