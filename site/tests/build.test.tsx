@@ -13,6 +13,7 @@ import { parseMathML, simplify, typeset } from '../src/build/mathml';
 import { rangeOfNumbers } from '../src/build/numbering';
 import { linksOf, parseInline } from '../src/build/prose';
 import { checkModelTensors } from '../src/build/references';
+import { shapeIn } from '../src/components/model-shapes';
 import { drawTree } from '../src/components/Tex';
 import { NotFound } from '../src/build/views/NotFound';
 import type { Concept } from '../src/components/content';
@@ -155,8 +156,9 @@ test('a flow of shapes names tensors that a window has, in forms that they have'
   const faults = new Faults();
   const step = (model: string, letters: string) => ({ tensor: 'Q', tex: 'Q', letters, model });
   const check = (...shapes: ReturnType<typeof step>[]) => checkModelTensors({ file: 'f.yaml', shapes } as unknown as Concept, window, faults);
-  check(step('h.0.q', '(T, d)'), step('h.0.q', '(T, H, d_h)'), step('h.0.att', '(H, T, T)'));
+  check(step('h.0.q', '(T, d)'), step('h.0.q', '(T, H, d_h)'), step('h.0.att', '(H, T, T)'), step('h.0.q', '(n)'));
   expect(faults.list).toEqual([]);
+  expect([shapeIn(new Map([['q', [6, 4]], ['h.0.att', [2, 6, 6]]]), 'q', '(T, H, d_h)'), shapeIn(new Map([['q', [6, 4]]]), 'q', '(n)')]).toEqual([[6, 2, 2], [24]]);
   check(step('h.0.scored', '(H, T, T)'), step('h.0.q', '(H, T, T)'), step('h.0.att', '(T, T)'));
   expect(faults.list.map((f) => f.split(': ')[1])).toEqual(['shapes[0].model', 'shapes[1].letters', 'shapes[2].letters']);
 });

@@ -16,11 +16,13 @@ const lettersOf = (letters: string): string[] => letters.replace(/[()\s]/g, '').
 /**
  * A tensor of a window in the form that a concept gives it: a row of channels is, in the
  * same memory, one of heads side by side.  How many heads, the weights' own shape says.
+ * "(n)" is any tensor as the row of all its numbers, which is how the optimizer reads it.
  * null where there is no such tensor, or it has another number of dimensions.
  */
 export function shapeIn(shapes: ReadonlyMap<string, readonly number[]>, name: string, letters: string): readonly number[] | null {
   const shape = shapes.get(name), wanted = lettersOf(letters), heads = shapes.get('h.0.att')?.[0];
   if (shape === undefined || shape.length === wanted.length) return shape ?? null;
+  if (wanted.length === 1 && wanted[0] === 'n') return [shape.reduce((a, b) => a * b, 1)];
   const [T, C] = shape;
   return wanted.length === 3 && wanted[1] === 'H' && shape.length === 2 && heads !== undefined ? [T as number, heads, (C as number) / heads] : null;
 }

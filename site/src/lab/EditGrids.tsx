@@ -70,7 +70,7 @@ export function EditGrids<Name extends string>(p: EditGridsProps<Name>): JSX.Ele
             const [row, column] = [Math.floor(k / columns), k % columns];
             const x = p.value(name, row, column), index = at(name, row, column), wrong = problem?.entry === `${name}[${index}]`;
             return <input key={k} inputMode="decimal" aria-label={`${name}[${index}]`} aria-invalid={wrong || undefined} value={wrong ? problem.text : full(x)}
-              style={kind ? undefined : paint('signed', x / STRONG)} data-t={name} data-i={index}
+              class={kind ? 'whole' : undefined} style={kind ? undefined : paint('signed', x / STRONG)} data-t={name} data-i={index}
               onChange={(e) => change(name, row, column, e.currentTarget)} onKeyDown={(e) => onKeyDown(e, x)} />;
           })}
         </div>
