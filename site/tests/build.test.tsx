@@ -164,7 +164,7 @@ test('a flow of shapes names tensors that a window has, in forms that they have'
 });
 
 test('the page for what is not there asks for no other file: it is shown at any depth', () => {
-  const html = renderDocument({ title: 'Not found', description: '', base: '', assets: new Assets([]), islands: [], dictionary: {}, scripts: false, style: 'h1{color:red}', body: <NotFound /> });
+  const html = renderDocument({ title: 'Not found', description: '', base: '', assets: new Assets([]), islands: [], dictionary: {}, scripts: false, whole: () => false, style: 'h1{color:red}', body: <NotFound /> });
   expect(html).toContain('<style>h1{color:red}</style>');
   expect(html).not.toMatch(/<script|\ssrc=|<link(?! rel="icon" href="data:,")/);
   for (const href of scan(html).hrefs) expect(href).toMatch(/^(\.\.\/)*index\.html$/);
