@@ -12,7 +12,7 @@ import { attentionHeads, attentionNumbers, attentionTokens, moved, toAttentionIn
 import { attentionLoss, example as differences } from '../src/examples/differences';
 import { example as mutation } from '../src/examples/mutation';
 import type { Example, ExampleTensor } from '../src/examples/types';
-import { checkAll } from '../src/pages/attention-checks';
+import { checkAll, requireAgreement } from '../src/pages/attention-checks';
 import { attentionRows } from '../src/pages/attention-parameters';
 import { largest, need, runAttention } from '../src/pages/attention-run';
 
@@ -123,6 +123,12 @@ describe('every gradient of the layer', () => {
       expect(r.complex, r.name).toBeLessThan(1e-15);
       expect(r.central, `${r.name}: a difference has a gap`).toBeGreaterThan(0);
     }
+  });
+  it('lets no page be made where one is not what the other ways find', () => {
+    const rows = checkAll(engine, runAttention(engine));
+    expect(() => requireAgreement(rows)).not.toThrow();
+    for (const change of [{ complex: 1e-9 }, { central: 1e-6 }, { complex: NaN }, { central: Infinity }, { compared: 3 }])
+      expect(() => requireAgreement(rows.map((r) => (r.name === 'Wk' ? { ...r, ...change } : r))), JSON.stringify(change)).toThrow(/gradient of Wk/);
   });
   it('sees one wrong number', () => {
     const run = runAttention(engine), bk = moved(run.inputs, 'Wv', 3, 1e-3);

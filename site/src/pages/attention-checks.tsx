@@ -39,6 +39,17 @@ export function checkAll(engine: Engine, run: AttentionRun): readonly CheckRow[]
   });
 }
 
+/** Above the gaps of a right gradient (1e-11 and 1e-16), far below those of a wrong one. */
+const CENTRAL_MOST = 1e-8, COMPLEX_MOST = 1e-13;
+
+/** What is said below holds, or the page is not made: the first gradient that is not what the other ways find. */
+export function requireAgreement(rows: readonly CheckRow[]): void {
+  for (const r of rows) {
+    const ok = r.compared === r.of && r.central <= CENTRAL_MOST && r.complex <= COMPLEX_MOST;   // NaN is not
+    if (!ok) throw new Error(`the gradient of ${r.name} in attention_backward: ${r.compared} of ${r.of} entries compared; gaps ${r.central} from the central difference, ${r.complex} from the complex step; expected at most ${CENTRAL_MOST} and ${COMPLEX_MOST}`);
+  }
+}
+
 function View({ loaded }: { loaded: readonly CheckRow[] }): JSX.Element {
   const sum = (of: (r: CheckRow) => number): number => loaded.reduce((n, r) => n + of(r), 0);
   return (
@@ -73,7 +84,11 @@ function View({ loaded }: { loaded: readonly CheckRow[] }): JSX.Element {
 }
 
 export const island = defineIsland<Record<string, never>, readonly CheckRow[]>({
-  load: async (_, engine) => checkAll(engine, runAttention(engine)),
+  load: async (_, engine) => {
+    const rows = checkAll(engine, runAttention(engine));
+    requireAgreement(rows);
+    return rows;
+  },
   view: View,
   inert: true,
 });
