@@ -152,7 +152,7 @@ lacks "$err" "dash" "but not what is there"
 exits 0 "nothing missing: quiet" env VITRINE_PACKAGES="$tmp/packages" sh "$root/tools/setup.sh" test
 is "$out$err" "" "not a word"
 exits 2 "an unknown section" sh "$root/tools/setup.sh" nonsense
-ok "each line of the list is whole" awk '!/^#/ && NF && ($1 !~ /^(build|test|torch|site)$/ || NF < 4) { exit 1 }' \
+ok "each line of the list is whole" awk '!/^#/ && NF && ($1 !~ /^(build|test|torch|site|browser)$/ || NF < 4) { exit 1 }' \
     "$root/tools/packages"
 ok "each package has its place in docs/dependencies.md" sh -c \
     "awk '!/^#/ && NF { print \$3 }' '$root/tools/packages' |

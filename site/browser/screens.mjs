@@ -3,7 +3,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** A long page becomes several pictures: Chromium draws none above 16,384 px, and nobody looks at one. */
-const MOST = 6_000;
+const MOST = 3_000;
 
 export class Screens {
   count = 0;
