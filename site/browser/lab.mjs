@@ -153,6 +153,7 @@ async function walk(browser, address, tap) {
 
   await keys.tabTo('the proof', (f) => f.role === 'gridcell' && f.group.startsWith('Gradient of'));
   await keys.press('ArrowRight');
+  await keys.press('ArrowRight');
   const checked = await gradients(page);
   tap.ok(agrees(checked), `the gradient check agrees: by hand ${checked.hand}, central ${checked.central}, complex step ${checked.complex}`);
   await keys.tabTo('the editor', (f) => f.tag === 'SUMMARY');
