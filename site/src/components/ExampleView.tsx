@@ -93,7 +93,7 @@ export function TensorPanel({ tensor: t, slice, cell, onChoose }: TensorPanelPro
   /* Of a head's matrix, the row and column are named; the head is chosen above. */
   const name = `${t.id}[${sliceWord(t.letters) === 'Head' ? `${row},${column}` : index(row, column)}]`;
   return (
-    <div class={part.columns > 5 ? 'pair wide' : 'pair'}>
+    <div class={part.columns > 16 ? 'pair wide most' : part.columns > 5 ? 'pair wide' : 'pair'}>
       <div>
         <div class="figwrap">
           <HeatMap label={`${t.title}, ${part.rows} rows, ${part.columns} columns`} tensor={t.id} index={index} data={part.data} rows={part.rows}
