@@ -49,7 +49,7 @@ function Header({ current }: { current: string }): JSX.Element {
       <nav aria-label="The model, in the order data flows" class="middle"><Flow current={current} /></nav>
       <details class="menu">
         <summary>Contents</summary>
-        <nav aria-label="Contents">{pages.map((p) => <NavLink page={p} current={current} />)}</nav>
+        <nav aria-label="Contents">{pages.map((p) => <NavLink page={p} current={current} />)}<a href="book.html">The book</a></nav>
       </details>
       <div class="tools">
         {pages.filter((p) => p.group === 'tool').map((p) => <NavLink page={p} current={current} />)}
