@@ -21,7 +21,7 @@ static const option_row rows[] = {
     { OPTION_NAME, "--data", AT(data), "FILE", 0, 0,
       "the corpus: the tokenizer is trained again on it, and\ncompared with the model's" },
     { OPTION_TEXT, "--column", AT(column), "NAME", 0, 0, "the column of that file, if it is a .csv [text]" },
-    { OPTION_INT, "--threads", AT(threads), "N", 0, 256, "of that; 0: all cores [0]" },
+    { OPTION_INT, "--threads", AT(threads), "N", 0, 256, "for comparing tokenizers; 0: all cores" },
     { OPTION_NAME, "--verify", AT(verify), "FOLDER", 0, 0,
       "instead: whether the models of a site are what their\nmanifests say, each file and each bit of the window" },
     { OPTION_FLAG, "--json", AT(json), NULL, 0, 0, "one JSON object" },

@@ -23,7 +23,7 @@ static const option_row rows[] = {
     { OPTION_NAME, "--data", AT(data), "FILE", 0, 0,
       "the corpus of both models: their tokenizers are\ntrained again on it, and compared" },
     { OPTION_TEXT, "--column", AT(column), "NAME", 0, 0, "the column of that file, if it is a .csv [text]" },
-    { OPTION_INT, "--threads", AT(threads), "N", 0, 256, "of that; 0: all cores [0]" },
+    { OPTION_INT, "--threads", AT(threads), "N", 0, 256, "for comparing tokenizers; 0: all cores" },
     { OPTION_FLAG, "--json", AT(json), NULL, 0, 0, "one JSON object" },
 };
 

@@ -38,7 +38,7 @@ export const FACTS: Readonly<Record<Step, StepFacts>> = {
     what: 'A position may read itself and what came before. What comes after is set to minus infinity.' },
   softmax: { name: 'Softmax', tensor: 'A', section: 'softmax', labels: ['attn.softmax'],
     tex: 'A_{ij} = \\dfrac{\\exp(S_{ij} - m_i)}{\\sum_{k \\le i} \\exp(S_{ik} - m_i)}',
-    what: 'Each row becomes weights that sum to 1: how much of every earlier position this one takes.' },
+    what: 'Each row becomes weights that sum to 1: how much this position takes of itself and of every earlier one.' },
   values: { name: 'Weighted values', tensor: 'O', section: 'values', labels: ['attn.values'], tex: 'O_{ix} = \\textstyle\\sum_{j \\le i} A_{ij}\\, V_{jx}',
     what: 'The head\u2019s output: the values of the positions read, mixed in the proportions of the row.' },
   output: { name: 'Output', tensor: 'out', section: 'output', labels: ['attn.out', 'linear.y'],

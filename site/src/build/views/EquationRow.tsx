@@ -13,6 +13,11 @@ export function LineLink({ file, line, end }: { file: string; line: number; end?
   return <a class="src" href={sources.lineHref(file, line)}>{name}:{line}{end === undefined || end === line ? '' : `\u2013${end}`}</a>;
 }
 
+/** What LaTeX sets side by side (\qquad) is a formula each: where the column is too narrow, the second wraps and is not cut off. */
+function Formulas({ tex }: { tex: string }): JSX.Element {
+  return <>{tex.split(/\s*\\qquad\s*/).map((part) => drawTree(typeset(part, true)))}</>;
+}
+
 export function EquationRow({ equation }: { equation: Equation }): JSX.Element {
   const { sources, href } = useBuild();
   const label = equation.label ?? equation.from;
@@ -20,7 +25,7 @@ export function EquationRow({ equation }: { equation: Equation }): JSX.Element {
   return (
     <li id={`eq-${equation.id}`}>
       <div class="t"><Inline text={equation.title} />{equation.derived ? <em>derived</em> : null}</div>
-      <div class="e" tabIndex={0} role="group" aria-label={`Equation ${equation.number}`}>{drawTree(typeset(equation.tex, true))}</div>
+      <div class="e" tabIndex={0} role="group" aria-label={`Equation ${equation.number}`}><Formulas tex={equation.tex} /></div>
       <div class="w">
         <a class="lbl" href={`#eq-${equation.id}`}>{equation.id}</a> <span class="eqn">({equation.number})</span><br />
         {equation.derived

@@ -102,12 +102,15 @@ export function Rail({ page, entries }: { page: Page; entries: readonly RailEntr
   );
 }
 
+/** A page that opens with a live part: the way past it, to the first explanation. */
 export function PageHead({ page }: { page: Page }): JSX.Element {
+  const first = page.head.length > 0 ? page.concepts[0] : undefined;
   return (
     <div class="head">
       <div>
         <h1>{page.title}</h1>
         <p class="lede"><Inline text={page.lede} /></p>
+        {first === undefined ? null : <p class="begin">New to this? The explanation begins with <a href={`#${first.id}`}>{first.title}</a>.</p>}
       </div>
       <Placard page={page} />
     </div>
