@@ -155,8 +155,8 @@ await run(async (tap) => {
       const parts = huge || view ? 1 : undefined;
       await screens.take(page, name, width, 'light', parts);
       await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' });
-      // The theme changes colours and nothing else.
-      bad.push(...(judged ? await axe(page, ['color-contrast'], part) : []).map(at('dark')));
+      // The theme changes colours and nothing else; the widest and the narrowest view have all of them.
+      bad.push(...(judged && width !== 768 ? await axe(page, ['color-contrast'], part) : []).map(at('dark')));
       await screens.take(page, name, width, 'dark', parts);
       bad.push(...faults.map(at('both')));
       await page.close();

@@ -2,7 +2,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A long page becomes several pictures: Chromium draws none above 16,384 px, and nobody looks at one. */
+/** A long page becomes several pictures: nobody looks at one of 50,000 px. */
 const MOST = 3_000;
 
 export class Screens {
@@ -18,13 +18,21 @@ export class Screens {
     mkdirSync(folder, { recursive: true });
   }
 
-  /** @param {import('playwright-core').Page} page @param {string} name @param {number} width @param {string} theme @param {number} [parts] at most so many pictures */
-  async take(page, name, width, theme, parts = Infinity) {
+  /**
+   * Scrolls through the page in a high window: a picture of the whole would lay it out anew for each part.
+   * @param {import('playwright-core').Page} page @param {string} name @param {number} width @param {string} theme
+   * @param {number} [most] at most so many pictures
+   */
+  async take(page, name, width, theme, most = Infinity) {
+    await page.setViewportSize({ width, height: MOST });
     const height = await page.evaluate(() => document.documentElement.scrollHeight);
     const stem = name.replace(/\.html/, '').replace(/[^\w-]+/g, '-');
-    for (let part = 0; part * MOST < height && part < parts; part++) {
+    for (let part = 0; part * MOST < height && part < most; part++) {
       const file = `${stem}-${width}-${theme}${height > MOST ? `-${part + 1}` : ''}.png`;
-      await page.screenshot({ path: join(this.#folder, file), fullPage: true, clip: { x: 0, y: part * MOST, width, height: Math.min(MOST, height - part * MOST) } });
+      const top = await page.evaluate((y) => { scrollTo({ top: y, behavior: 'instant' }); return scrollY; }, part * MOST);
+      // The last part ends with the page: what the part before has shown is left out.
+      const above = part * MOST - top;
+      await page.screenshot({ path: join(this.#folder, file), clip: { x: 0, y: above, width, height: Math.min(MOST - above, height - part * MOST) } });
       this.#taken.set(name, [...(this.#taken.get(name) ?? []), { file, width, theme }]);
       this.count += 1;
     }
