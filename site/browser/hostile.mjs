@@ -61,7 +61,9 @@ function oneToken(site) {
     manifest.tokenizer_rebuilt = { equal: null, why: MARKUP };
     manifest.vitrine.build = MARKUP;
     manifest.corpus[MARKUP] = MARKUP;
-    writeFileSync(join(data, 'manifest.json'), JSON.stringify(manifest));
+    const sealed = JSON.stringify(manifest);
+    writeFileSync(join(data, 'manifest.json'), sealed);
+    writeFileSync(join(data, 'manifest.sha256'), `${createHash('sha256').update(sealed).digest('hex')}  manifest.json\n`);
   }
 }
 
@@ -75,7 +77,9 @@ async function lab(browser, address, tap, whose, shown) {
   const faults = watch(page, address);
   await open(page, `${address}attention.html#lab?src=model`);
   const at = page.locator('[data-island=lab]');
-  await at.locator('.prov').waitFor({ timeout: 60_000 });
+  await at.locator('.prov, .note[role=alert]').first().waitFor({ timeout: 60_000 });
+  const refused = await at.locator('.note[role=alert]').allInnerTexts();
+  if (refused.length > 0) throw new Error(`the lab shows no model: ${refused.join(' ')}`);
   const chips = await at.getByRole('radiogroup', { name: 'Token that reads' }).getByRole('radio').allInnerTexts();
   tap.ok(chips.includes(shown), `${whose}: the lab's chips have the token ${shown} as text`, [chips.join(' | ')]);
   const axes = await at.locator('.fig .tl, .fig .tt').allTextContents();
