@@ -6,6 +6,7 @@ import { useBuild } from '../context';
 import { typeset } from '../mathml';
 import { Inline } from '../prose';
 import { ConceptView } from './ConceptView';
+import { Literature } from './Literature';
 
 function Contents({ chapters }: { chapters: readonly Page[] }): JSX.Element {
   return (
@@ -90,6 +91,7 @@ export function BookView(): JSX.Element {
           {p.concepts.map((c) => <ConceptView concept={c} />)}
         </section>
       ))}
+      <Literature concepts={chapters.flatMap((p) => p.concepts)} />
       <SymbolsIndex chapters={chapters} />
       <EquationsIndex chapters={chapters} />
     </main>

@@ -12,6 +12,7 @@ import { Inline, Prose } from '../prose';
 import type { Sources } from '../site-data';
 import { CodeBox } from './Code';
 import { EquationRow, LineLink } from './EquationRow';
+import { Citation } from './Literature';
 
 /** The nine parts, for those who count them. */
 export const parts = ['what-why', 'mathematics', 'symbols', 'example', 'shapes', 'implementation', 'code', 'where', 'status'] as const;
@@ -136,7 +137,7 @@ function Where({ concept }: { concept: Concept }): JSX.Element {
 }
 
 function Status({ concept }: { concept: Concept }): JSX.Element {
-  const { content, medium } = useBuild();
+  const { medium } = useBuild();
   const equations = concept.equations.map((e) => e.number);
   return (
     <dl class="kv ui">
@@ -145,11 +146,7 @@ function Status({ concept }: { concept: Concept }): JSX.Element {
       <dd>{medium === 'book' ? null : <a class="plain" href={`book.html#${concept.page}-${concept.id}`}>section {concept.number}</a>}{medium === 'book' ? `section ${concept.number}` : null}, {equations.length === 1 ? 'equation' : 'equations'} {rangeOfNumbers(equations)}</dd>
       <dt>Literature</dt>
       <dd>
-        {concept.literature.map((l) => {
-          const p = content.papers[l.paper];
-          if (!p) return null;
-          return <p class="paper">{p.authors}, {p.link === undefined ? <cite>{p.title}</cite> : <a class="plain" href={p.link}><cite>{p.title}</cite></a>}, {p.venue === undefined ? '' : `${p.venue}, `}{p.year}: <Inline text={l.where} /></p>;
-        })}
+        {concept.literature.map((l) => <p class="paper"><Citation id={l.paper} />: <Inline text={l.where} /></p>)}
       </dd>
     </dl>
   );

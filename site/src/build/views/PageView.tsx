@@ -3,6 +3,7 @@ import type { JSX } from 'preact';
 import type { Block, Page } from '../../components/content';
 import { useBuild } from '../context';
 import { ConceptView, Live } from './ConceptView';
+import { Literature } from './Literature';
 import { Inline } from '../prose';
 import { Layout, PageHead, Rail, type RailEntry } from './Layout';
 import { PageList } from './PageList';
@@ -49,6 +50,7 @@ export function PageView({ page, faults }: { page: Page; faults: number }): JSX.
         </div>
       )}
       {foot.map((b) => <PageBlock block={b} />)}
+      <Literature concepts={page.concepts} />
       <Onward page={page} />
     </Layout>
   );
