@@ -66,8 +66,7 @@ export default defineConfig(({ isSsrBuild }) => ({
         // .mjs: the folder has no package.json to say that these are modules.
         rollupOptions: { output: { entryFileNames: '[name].mjs', chunkFileNames: '[name]-[hash].mjs' } } }
     : {
-        // terser: its code is a few per cent smaller than esbuild's, which decides the largest page.
-        outDir: resolve(work, 'client'), emptyOutDir: true, target: 'es2022', minify: 'terser', terserOptions: { module: true, compress: { passes: 3 } }, modulePreload: { polyfill: false, resolveDependencies: () => [] }, assetsInlineLimit: 0,
+        outDir: resolve(work, 'client'), emptyOutDir: true, target: 'es2022', modulePreload: { polyfill: false, resolveDependencies: () => [] }, assetsInlineLimit: 0,
         rollupOptions: {
           input: inputs,
           output: { manualChunks: chunkOf, onlyExplicitManualChunks: true, entryFileNames: (chunk) => (chunk.name === 'sw' ? 'sw.js' : 'assets/[name]-[hash].js'), chunkFileNames: 'assets/[name]-[hash].js', assetFileNames: 'assets/[name]-[hash][extname]' },
