@@ -52,9 +52,10 @@ wasm() {                                        # TREE BUILD
 }
 exits 0 "the module is built" wasm "$root" "$tmp/here"
 show "$(grep '^vitrine.wasm:' .out)"
-mkdir elsewhere
-cp -R "$root/src" "$root/include" "$root/tools" "$root/CMakeLists.txt" elsewhere/
-exits 0 "and built from another folder" wasm "$tmp/elsewhere" "$tmp/there"
-ok "the same bytes" cmp here/vitrine.wasm there/vitrine.wasm
-is "$(grep -c -a "$tmp" there/vitrine.wasm)" 0 "no path of this machine in it"
+other="$tmp/it's another"                        # signs that a shell would read
+mkdir "$other"
+cp -R "$root/src" "$root/include" "$root/tools" "$root/CMakeLists.txt" "$other/"
+exits 0 "and built from another folder, whose name has a quote and a blank" wasm "$other" "$other/build"
+ok "the same bytes" cmp here/vitrine.wasm "$other/build/vitrine.wasm"
+is "$(grep -c -a "$tmp" "$other/build/vitrine.wasm")" 0 "no path of this machine in it"
 finish

@@ -15,7 +15,7 @@ add_custom_target(version_h
   COMMAND sh ${CMAKE_SOURCE_DIR}/tools/version.sh ${CMAKE_SOURCE_DIR}
           ${CMAKE_BINARY_DIR}/generated/version.h "${PROJECT_VERSION}"
           "${CMAKE_C_COMPILER_ID} ${CMAKE_C_COMPILER_VERSION} ${CMAKE_BUILD_TYPE} ${build_flags}"
-  BYPRODUCTS ${CMAKE_BINARY_DIR}/generated/version.h
+  BYPRODUCTS ${CMAKE_BINARY_DIR}/generated/version.h VERBATIM
   COMMENT "version.h")
 add_custom_target(generated DEPENDS version_h)
 
@@ -29,7 +29,7 @@ add_custom_command(OUTPUT ${unicode_classes}
   COMMAND awk -f ${CMAKE_SOURCE_DIR}/tools/unicode_classes.awk ${VITRINE_UNICODE}
           > ${unicode_classes}.new
   COMMAND ${CMAKE_COMMAND} -E rename ${unicode_classes}.new ${unicode_classes}
-  DEPENDS ${CMAKE_SOURCE_DIR}/tools/unicode_classes.awk ${VITRINE_UNICODE}
+  DEPENDS ${CMAKE_SOURCE_DIR}/tools/unicode_classes.awk ${VITRINE_UNICODE} VERBATIM
   COMMENT "unicode_classes.inc")
 add_custom_target(unicode_classes DEPENDS ${unicode_classes})
 add_dependencies(generated unicode_classes)
