@@ -651,7 +651,7 @@ typedef struct vt_site_report {
 /* Copies the pages and exports the models into a new folder, which then takes the place of
  * `out` by a rename.  VT_USAGE: `out` is there and neither empty nor a site that this
  * function wrote, or one folder lies in the other; then, and where anything fails, `out`
- * stays as it was. */
+ * stays as it was.  VT_INTERRUPTED: a signal asked to stop; nothing is left behind. */
 VT_MUST_CHECK vt_status vt_site(const vt_site_options *o, vt_site_report *out, vt_error *err);
 
 /* ---- the code lab ------------------------------------------------------ */

@@ -195,4 +195,51 @@ mkdir locked; cp -r empty locked/www; chmod 555 locked
 chmod -R a+rX . ; refuses 4 "locked/www" "a folder that may not be written" \
     unprivileged "$vitrine" site --from shell --out locked/www
 ok "stays" [ -e locked/www/index.html ]
+
+# ---- interrupted, and killed ------------------------------------------------------
+mkdir big cut
+cp shell/index.html shell/vitrine.wasm big/
+for i in $(seq 1500); do echo "$i" > "big/$i.txt"; done
+exits 0 "a site to be replaced" "$vitrine" site --from shell --out cut/www
+# SIGNAL: sends it as soon as the new folder is there; prints how the command ended.
+interrupted() {
+    /usr/bin/python3 - "$vitrine" "$1" <<'PYTHON'
+import os, signal, subprocess, sys
+p = subprocess.Popen([sys.argv[1], "site", "--from", "big", "--out", "cut/www"], stdout=subprocess.DEVNULL,
+                     stderr=subprocess.PIPE, text=True)
+while p.poll() is None and not os.path.exists(f"cut/www.new-{p.pid}/index.html"):
+    pass
+if p.poll() is None:
+    p.send_signal(getattr(signal, sys.argv[2]))
+line = p.communicate()[1]
+print(p.returncode, line.strip())
+PYTHON
+}
+for number in INT TERM; do
+    contains "$(interrupted SIG$number)" "130 vitrine site: interrupted by signal" "SIG$number"
+    is "$(ls -A cut)" www "leaves nothing beside the site"
+    ok "which stays as it was" [ ! -e cut/www/1.txt ]
+done
+is "$(interrupted SIGKILL)" "-9 " "a kill"
+contains "$(ls -A cut)" www.new- "leaves the new folder"
+gone=$(sh -c 'echo $$')
+mkdir cut/www.new-$gone cut/www.new-$gone.txt cut/www.old-x cut/www.new-$$ cut/www.old-0$gone
+for folder in cut/*-*; do [ -e "$folder/.vitrine-site" ] || cp empty/.vitrine-site "$folder/"; done
+mkdir cut/www.old-$gone; echo letters > cut/www.old-$gone/letters
+exits 0 "the next run" "$vitrine" site --from shell --out cut/www
+is "$(ls -A cut | tr '\n' ' ')" "www $(printf '%s\n' www.new-$gone.txt www.new-$$ www.old-0$gone www.old-$gone www.old-x | sort | tr '\n' ' ')" \
+    "removes what is ours and has no process, and nothing else"
+rm -r cut/www.*
+# What a kill between two renames leaves, where the system cannot exchange folders.
+mv cut/www cut/www.old-$gone
+exits 3 "a run that fails" "$vitrine" site --from shell --out cut/www --lab model --text a
+is "$(ls -A cut)" www "puts the old site back"
+ok "whole" cmp -s cut/www/index.html shell/index.html
+# Two at once: each removes the other's only when it is gone.
+"$vitrine" site --from big --out cut/www > /dev/null 2> two &
+two=$!
+exits 0 "one of two at once" "$vitrine" site --from big --out cut/www
+wait $two; is "$? $(cat two)" "0 " "the other"
+is "$(ls -A cut)" www "and nothing beside the site"
+ok "which is whole" diff -r -x .vitrine-site big cut/www
 finish

@@ -8,6 +8,7 @@
 #include <string.h>
 #include "api/model.h"
 #include "api/training_text.h"
+#include "base/interrupt.h"
 #include "base/utf8.h"
 #include "provenance/export.h"
 #include "provenance/manifest.h"
@@ -132,6 +133,11 @@ static vt_status find_module(const char *site, vt_error *err)
              : VT_OK;
 }
 
+static vt_status go_on(vt_error *err)
+{
+    return interrupt_asked() ? interrupt_fail(err) : VT_OK;
+}
+
 vt_status vt_export(const vt_export_options *o, vt_export_report *out, vt_error *err)
 {
     job j = { .m = NULL };
@@ -142,7 +148,8 @@ vt_status vt_export(const vt_export_options *o, vt_export_report *out, vt_error 
     if (!(j.folder = export_folder(o->site, o->as)))
         return fail_memory(err, strlen(o->site), "a folder's name");
     if ((s = open_model(&j, o, err)) || (s = read_text(&j, o, &T, err)) ||
-        (s = rebuild(out, j.m, o, err)) || (s = run_window(&j, j.ids, j.targets, T, out, err)))
+        (s = rebuild(out, j.m, o, err)) || (s = go_on(err)) ||
+        (s = run_window(&j, j.ids, j.targets, T, out, err)) || (s = go_on(err)))
         goto done;
     out->tokens = j.count;
     if ((s = io_mkdir(j.folder, err)) || (s = export_copy(j.folder, o->model, err)) ||

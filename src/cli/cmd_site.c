@@ -82,7 +82,9 @@ static vt_status make(const site_args *a, const char *shell, vt_error *err)
         .text_length = strlen(a->text), .data = a->data, .column = a->column, .threads = a->threads,
     };
     vt_site_report r;
+    cli_begin_interrupts();
     const vt_status s = vt_site(&o, &r, err);
+    cli_end_interrupts();
     if (s) return s;
     if (a->lab) export_show_note("lab", &r.lab);
     if (a->playground) export_show_note("playground", &r.playground);
@@ -132,7 +134,8 @@ const command cmd_site = {
         "  2  an option cannot be used, or DIR is not ours to replace\n"
         "  3  a model, its files, the text or the corpus are not what they should be\n"
         "  4  reading or writing failed, or the pages are not built\n"
-        "  5  sizes exceed memory\n",
+        "  5  sizes exceed memory\n"
+        "  130 interrupted: DIR is as it was, and nothing is left beside it\n",
     .defaults = defaults,
     .run = run,
 };

@@ -1,12 +1,16 @@
 /* site_folder.c -- see site_folder.h. */
+#define _GNU_SOURCE             /* renameat2 */
 #include "provenance/site_folder.h"
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/interrupt.h"
 
 enum { DEEPEST = 16, MOST_FILE = 1 << 30 };
 
@@ -49,15 +53,75 @@ static bool is_empty(const char *folder)
     return entries <= 2;                        /* itself and its parent */
 }
 
+static bool has_mark(const char *folder)
+{
+    char *mark = io_join(folder, SITE_MARK);
+    const bool there = mark && access(mark, F_OK) == 0;
+    free(mark);
+    return there;
+}
+
+/* ---- what killed processes left ----------------------------------------- */
+
+/* `name` is PLACE.new-PID or PLACE.old-PID, of which `own` is the PLACE: 'n' or 'o', and
+ * the PID; or 0. */
+static char left_by(const char *name, const char *own, long *pid)
+{
+    const size_t n = strlen(own);
+    if (strncmp(name, own, n) != 0) return 0;
+    const char *kind = name + n;
+    if (strncmp(kind, ".new-", 5) != 0 && strncmp(kind, ".old-", 5) != 0) return 0;
+    const char *digits = kind + 5;
+    const size_t count = strspn(digits, "0123456789");
+    if (count == 0 || count > 9 || digits[count] || digits[0] == '0') return 0;
+    *pid = strtol(digits, NULL, 10);
+    return kind[1];
+}
+
+/* A folder of ours, whose maker is gone: no process has that number, and, as it may be
+ * another machine's number, or another container's, none holds the lock either. */
+static bool is_left(const char *folder, long pid)
+{
+    struct stat info;
+    int lock = -1;
+    if (lstat(folder, &info) != 0 || !S_ISDIR(info.st_mode) || info.st_uid != geteuid()) return false;
+    if (!has_mark(folder) && !is_empty(folder)) return false;
+    if (kill((pid_t)pid, 0) == 0 || errno != ESRCH) return false;
+    const bool is_free = io_lock(&lock, folder, NULL) == VT_OK;
+    io_unlock(&lock);
+    return is_free;
+}
+
+/* Of a system that cannot exchange: one killed between its two renames. */
+static bool put_back(const char *folder, const char *place)
+{
+    struct stat info;
+    return has_mark(folder) && lstat(place, &info) != 0 && errno == ENOENT && rename(folder, place) == 0;
+}
+
+static void clear_left(const char *place)
+{
+    const char *own = strrchr(place, '/') + 1;          /* an absolute path */
+    char *parent = strndup(place, (size_t)(own - place));
+    DIR *dir = parent ? opendir(parent) : NULL;
+    long pid = 0;
+    for (const struct dirent *e; dir && (e = readdir(dir)); ) {
+        const char kind = left_by(e->d_name, own, &pid);
+        char *folder = kind ? io_join(parent, e->d_name) : NULL;
+        if (folder && is_left(folder, pid) && !(kind == 'o' && put_back(folder, place)))
+            io_remove_folder(folder);
+        free(folder);
+    }
+    if (dir) (void)closedir(dir);
+    free(parent);
+}
+
 static vt_status may_replace(site_folder *f, const char *out, vt_error *err)
 {
     struct stat info;
     if (lstat(f->place, &info) != 0) return VT_OK;
     if (!S_ISDIR(info.st_mode)) return fail(err, VT_USAGE, "--out %s: is a file; expected a folder", out);
-    char *mark = io_join(f->place, SITE_MARK);
-    if (!mark) return fail_memory(err, strlen(out), "a path");
-    f->replaces = access(mark, F_OK) == 0;
-    free(mark);
+    f->replaces = has_mark(f->place);
     if (f->replaces || is_empty(f->place)) return VT_OK;
     return fail(err, VT_USAGE, "--out %s: holds something, and no " SITE_MARK ": it is no site that "
                 "vitrine wrote, and is not replaced", out);
@@ -85,15 +149,18 @@ static vt_status apart(const char *place, const char *shell, const char *out, vt
 
 vt_status site_folder_begin(site_folder *f, const char *out, const char *shell, vt_error *err)
 {
-    *f = (site_folder){ .place = NULL };
+    *f = (site_folder){ .lock = -1 };
     vt_status s = find_place(&f->place, out, err);
-    if (s || (s = apart(f->place, shell, out, err)) || (s = may_replace(f, out, err))) return s;
+    if (s || (s = apart(f->place, shell, out, err))) return s;
+    clear_left(f->place);
+    if ((s = may_replace(f, out, err))) return s;
     bytes name = { 0 };
     if ((s = bytes_printf(&name, err, "%s.new-%ld", f->place, (long)getpid()))) return s;
     f->made = (char *)name.data;
     io_remove_folder(f->made);                  /* of a killed process with our number */
     if (mkdir(f->made, 0777) != 0)
         return fail(err, VT_IO, "%s: cannot be made: %s", f->made, strerror(errno));
+    if ((s = io_lock(&f->lock, f->made, err))) return s;
     static const char text[] = "A site that vitrine wrote; it is replaced as a whole.\n";
     char *mark = io_join(f->made, SITE_MARK);
     s = mark ? io_replace(mark, text, sizeof text - 1, err) : fail_memory(err, 1, "a path");
@@ -114,6 +181,7 @@ static vt_status copy_entry(copying *c, const char *to, const char *from, int de
 {
     struct stat info;
     bytes content = { 0 };
+    if (interrupt_asked()) return interrupt_fail(c->err);
     if (stat(from, &info) != 0)
         return fail(c->err, VT_IO, "%s: cannot be read: %s", from, strerror(errno));
     if (S_ISDIR(info.st_mode)) return copy_folder(c, to, from, depth + 1);
@@ -160,8 +228,17 @@ vt_status site_folder_copy(const site_folder *f, const char *shell, size_t *file
 
 /* ---- the end ------------------------------------------------------------ */
 
+/* The two change names at once, so that there is a site at every moment; false where the
+ * system or the file system cannot, or nothing is there yet. */
+static bool exchange(const char *one, const char *other)
+{
+    return renameat2(AT_FDCWD, one, AT_FDCWD, other, RENAME_EXCHANGE) == 0;
+}
+
 vt_status site_folder_take_place(site_folder *f, vt_error *err)
 {
+    if (interrupt_asked()) return interrupt_fail(err);
+    if (exchange(f->made, f->place)) return VT_OK;      /* f->made is the old one */
     bytes old = { 0 };
     vt_status s = bytes_printf(&old, err, "%s.old-%ld", f->place, (long)getpid());
     if (s) return s;
@@ -186,7 +263,8 @@ vt_status site_folder_take_place(site_folder *f, vt_error *err)
 void site_folder_end(site_folder *f)
 {
     if (f->made) io_remove_folder(f->made);
+    if (f->place) io_unlock(&f->lock);
     free(f->made);
     free(f->place);
-    *f = (site_folder){ .place = NULL };
+    *f = (site_folder){ .lock = -1 };
 }
