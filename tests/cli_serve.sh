@@ -62,6 +62,11 @@ refuses 2 "--port" "a port below 0" "$vitrine" serve www --port -1
 refuses 2 "--port" "a word for a port" "$vitrine" serve www --port http
 refuses 4 "absent" "a folder that is not there" "$vitrine" serve absent
 refuses 4 "expected a folder" "a file for a folder" "$vitrine" serve secret
+mkdir bare
+refuses 4 "bare: has no index.html; expected a site (vitrine site --out bare makes one)" "a folder that is no site" \
+    "$vitrine" serve bare --port 0
+mkdir bare/index.html
+refuses 4 "has no index.html" "nor is one with a folder of that name" "$vitrine" serve bare --port 0
 refuses 4 "absent" "a run that is not there" "$vitrine" serve www --run absent --port 0
 refuses 4 "absent" "a model that is not there" "$vitrine" serve www --model absent --port 0
 
@@ -110,7 +115,8 @@ is "$(header Allow 'POST / HTTP/1.1')" "GET, HEAD" "and what is allowed"
 # ---- HTTP-01, HTTP-02: no byte from outside the root -----------------------------
 for target in '/%2e%2e/%2e%2e/etc/passwd' '/..%2f..%2fetc/passwd' '/%2e./secret' '/../secret' \
     '/data/../../secret' '/.%252e/secret' '../secret' 'secret' 'http://127.0.0.1/../secret' \
-    '/..\\secret' '/..%5csecret' '/%00.html' '/index.html%00' '/link.html' '/folder/secret' \
+    '/..\\secret' '/..%5csecret' '/%00.html' '/index.html%00' \
+    '/index.html\x00' '/index.html\x00.txt' '/\x00' '/app.js?\x00' '/app.js?a=b\x00c' '/link.html' '/folder/secret' \
     '//etc/passwd' '/data//lab/' '/./index.html' '/.vitrine-site' '/%2evitrine-site' '/%zz' '/%4' \
     '/pipe.html' "/$(printf '%01500d' 0)" '/data%2flab/' '/%0d%0aSet-Cookie:x'; do
     answer=$(ask "GET $target HTTP/1.1")
@@ -140,6 +146,11 @@ for twice in "Host: localhost:$port" "Origin: http://localhost:$port" 'Content-L
     done
 done
 is "$(status_of 'GET / HTTP/1.1' "Host: localhost:$port" 'X: 1' 'X: 2')" 200 "other headers may stand twice"
+
+# Who connects and says nothing keeps nobody out, and is shown the door.
+before=$(descriptors)
+is "$(client idle "$port" 200 30)" "200 closed" "200 connections without a request leave places, and are closed"
+ok "no descriptor stays open" settles "$before"
 
 # ---- without a run or a model ---------------------------------------------------
 for target in run metrics; do
@@ -266,6 +277,10 @@ for length in -268435455700 18446744073709551616 +5 5x '' '5, 6' 0x5; do
     is "$good" yes "HTTP-03: a Content-Length of '$length': $answer"
 done
 is "$(status_of 'POST /api/generate HTTP/1.1' 'Content-Length: 18446744073709551615')" 413 "a huge one"
+answer=$(ask 'POST /api/generate HTTP/1.1' 'Transfer-Encoding: chunked' \
+    --body "186a0\\r\\n$(printf '%0100000d' 0)\\r\\n0\\r\\n\\r\\n")
+is "$(echo "$answer" | head -n 1)" 413 "a body in chunks beyond 64 KiB"
+names_error "at most 65536 bytes"
 contains "$(body_of 'POST /api/generate HTTP/1.1' 'Transfer-Encoding: chunked' --body \
     '10\r\n{"prompt": "the"\r\n13\r\n, "max_tokens": 1 }\r\n0\r\n\r\n')" '"done": true' "a body in chunks"
 is "$(status_of 'POST /api/generate HTTP/1.1' 'Host: evil.example' --body "$words")" 403 "another Host"

@@ -9,6 +9,10 @@
                     busy (503) is asked for again.  Prints how many had status 200
     watch PORT TARGET SECONDS
                     prints what a stream sends in that time
+    idle PORT COUNT SECONDS
+                    opens so many connections that say nothing, asks on one more, and
+                    waits at most that long until the server has closed all: prints how
+                    many it has, if the answer came while they were open
     keep PORT TARGET...
                     one connection for all targets; prints each status, and "same" where
                     the connection stayed
@@ -108,6 +112,26 @@ def watch(port, target, seconds):
     sys.stdout.buffer.write(got)
 
 
+def idle(port, count, seconds):
+    silent = [connect(port) for _ in range(int(count))]
+    with connect(port) as s:
+        s.settimeout(5)
+        s.sendall(f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n".encode())
+        if not read_all(s).startswith(b"HTTP/1.1 200"):
+            print("no answer")
+            return
+    until = time.monotonic() + float(seconds)
+    closed = 0
+    for s in silent:
+        s.settimeout(max(0.01, until - time.monotonic()))
+        try:
+            closed += s.recv(1) == b""
+        except socket.timeout:
+            pass
+        s.close()
+    print(closed, "closed")
+
+
 def keep(port, *targets):
     c = http.client.HTTPConnection("127.0.0.1", int(port), timeout=20)
     before = None
@@ -119,4 +143,4 @@ def keep(port, *targets):
         before = c.sock
 
 
-{"ask": ask, "leave": leave, "watch": watch, "keep": keep}[sys.argv[1]](*sys.argv[2:])
+{"ask": ask, "leave": leave, "watch": watch, "idle": idle, "keep": keep}[sys.argv[1]](*sys.argv[2:])

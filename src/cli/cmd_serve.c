@@ -127,7 +127,7 @@ const command cmd_serve = {
     .exits =
         "  2    an option cannot be used\n"
         "  3    the model is not what it should be\n"
-        "  4    the folder cannot be read, or the port is in use\n"
+        "  4    the folder cannot be read, or is no site, or the port is in use\n"
         "  130  ended by Ctrl-C, or another signal that asks to\n",
     .run = run,
 };

@@ -24,8 +24,10 @@ struct server {
 typedef struct request {
     struct MHD_Connection *connection;
     char  *target;                  /* as it was sent, query and all */
+    uintptr_t behind;               /* the end of the target, where the library keeps it */
     bool   begun;
     bytes  body;
+    size_t dropped;                 /* bytes of a body that is too long */
     const char *allow;              /* the target's methods, where another was asked for */
 } request;
 

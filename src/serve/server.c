@@ -18,9 +18,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "serve/answer.h"
+#include "serve/site_file.h"
 #include "serve/target.h"
 
-enum { CONNECTIONS = 64, SECONDS_IDLE = 30, BACKLOG = 64 };
+/* A connection without a request soon gives its place back; one that is answered may stall.
+ * Each connection has two descriptors, and a process 1024 as a rule. */
+enum { CONNECTIONS = 256, SECONDS_IDLE = 10, SECONDS_STALLED = 60, BACKLOG = 64 };
+/* Of a body in chunks that is too long, so much is read and dropped, to be answered 413. */
+enum { DROPPED_MOST = 1 << 24 };
 
 /* ---- who may ask -------------------------------------------------------- */
 
@@ -107,14 +112,27 @@ static void *on_target(void *context, const char *target, struct MHD_Connection 
     if (!r) return NULL;
     r->connection = connection;
     r->target = strdup(target);
+    r->behind = (uintptr_t)target + strlen(target) + 1;
     return r;
+}
+
+/* The library takes a NUL in the request line for the target's end, and would answer for
+ * what stands before it.  In its buffer the version comes right behind the target: so where
+ * it begins later, something was cut.  (0.9.77 and later refuse such a line themselves.) */
+static bool is_cut(const request *r, const char *version)
+{
+    enum { LINE_MOST = 1 << 16 };               /* the library's buffer is smaller */
+    const uintptr_t at = (uintptr_t)version;
+    return at > r->behind && at - r->behind < LINE_MOST;
 }
 
 static void on_end(void *context, struct MHD_Connection *connection, void **state,
                    enum MHD_RequestTerminationCode why)
 {
     request *r = *state;
-    (void)context, (void)connection, (void)why;
+    (void)context, (void)why;
+    (void)MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT,
+                                    (unsigned)SECONDS_IDLE);
     if (!r) return;
     bytes_free(&r->body);
     free(r->target);
@@ -130,29 +148,43 @@ static bool announces_too_much(const request *r)
     return length && strtoull(length, NULL, 10) > BODY_MOST;
 }
 
+static enum MHD_Result too_much(const request *r)
+{
+    return answer_error(r, MHD_HTTP_CONTENT_TOO_LARGE, "body: expected at most %d bytes", BODY_MOST);
+}
+
+/* The first call for a request: an answer here is the last of its connection, and the body
+ * is not read. */
+static enum MHD_Result begin(request *r, const char *version)
+{
+    r->begun = true;
+    (void)MHD_set_connection_option(r->connection, MHD_CONNECTION_OPTION_TIMEOUT,
+                                    (unsigned)SECONDS_STALLED);
+    if (is_cut(r, version))
+        return answer_error(r, MHD_HTTP_BAD_REQUEST, "the target has a control character");
+    return announces_too_much(r) ? too_much(r) : MHD_YES;
+}
+
+static enum MHD_Result take_body(request *r, const char *data, size_t *n)
+{
+    if (r->dropped > 0 || *n > BODY_MOST - r->body.len) r->dropped += *n;   /* it is too long */
+    if (r->dropped > DROPPED_MOST) return MHD_NO;
+    if (r->dropped == 0 && bytes_append(&r->body, data, *n, NULL)) return MHD_NO;
+    *n = 0;
+    return MHD_YES;
+}
+
 static enum MHD_Result on_request(void *context, struct MHD_Connection *connection,
                                   const char *url, const char *method, const char *version,
                                   const char *data, size_t *n, void **state)
 {
     server *s = context;
     request *r = *state;
-    (void)connection, (void)url, (void)version;
+    (void)connection, (void)url;
     if (!r || !r->target) return MHD_NO;
-    if (!r->begun) {
-        r->begun = true;
-        /* Here, and so the last of its connection: the body is not wanted. */
-        if (announces_too_much(r))
-            return answer_error(r, MHD_HTTP_CONTENT_TOO_LARGE, "body: expected at most %d bytes",
-                                BODY_MOST);
-        return MHD_YES;
-    }
-    if (*n > 0) {
-        if (*n > BODY_MOST - r->body.len) return MHD_NO;    /* of unknown length, and too long */
-        if (bytes_append(&r->body, data, *n, NULL)) return MHD_NO;
-        *n = 0;
-        return MHD_YES;
-    }
-    return dispatch(s, r, method);
+    if (!r->begun) return begin(r, version);
+    if (*n > 0) return take_body(r, data, n);
+    return r->dropped > 0 ? too_much(r) : dispatch(s, r, method);
 }
 
 /* ---- the socket --------------------------------------------------------- */
@@ -201,6 +233,16 @@ static vt_status folder_path(char **out, const char *folder, vt_error *err)
     return VT_OK;
 }
 
+static vt_status is_site(const char *folder, const char *name, vt_error *err)
+{
+    site_file f;
+    if (!site_open(&f, folder, "index.html") || f.folder)
+        return fail(err, VT_IO, "%s: has no index.html; expected a site (vitrine site --out %s "
+                    "makes one)", name, name);
+    (void)close(f.file);
+    return VT_OK;
+}
+
 static void say_nothing(void *context, const char *format, va_list args)
 {
     (void)context, (void)format, (void)args;
@@ -216,6 +258,7 @@ vt_status server_start(server **out, const server_options *o, vt_error *err)
     pthread_cond_init(&s->wake, NULL);
     s->model = o->model;
     vt_status status = folder_path(&s->folder, o->folder, err);
+    if (status == VT_OK) status = is_site(s->folder, o->folder, err);
     if (status == VT_OK && o->run) status = folder_path(&s->run, o->run, err);
     if (status || (status = open_socket(s, o, &file, err))) goto done;
     s->daemon = MHD_start_daemon(

@@ -28,7 +28,7 @@ typedef struct server_options {
 } server_options;
 
 /* Listens and answers, on threads of its own, until server_stop().  VT_IO: the folder is
- * none, or the port cannot be had.  Signals that the caller blocks stay blocked there. */
+ * none, or no site, or the port cannot be had.  Signals that the caller blocks stay blocked there. */
 VT_MUST_CHECK vt_status server_start(server **out, const server_options *o, vt_error *err);
 int  server_port(const server *s);
 void server_stop(server *s);    /* ends all answers in progress; also NULL */
