@@ -1,4 +1,9 @@
-/* budgets.ts -- compressed sizes against the budgets: each page with all that it loads at its start, the module, the models. */
+/* budgets.ts -- compressed sizes against the budgets: each page with all that it loads at its start, the module, the models.
+ *
+ * A page is judged by Brotli, which hosts send to every browser of today; what gzip -9
+ * makes of it stands beside, with a word where that is over.  gzip looks back 32 KB only,
+ * and a long page of like parts (Attention) costs a quarter more by it.
+ */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
@@ -18,7 +23,6 @@ function packed(file: string): number {
   return gzipSync(readFileSync(file), { level: 9 }).length;
 }
 
-/** What servers that compress by Brotli send: said, not judged, since not every server does. */
 function brotli(file: string): number {
   return brotliCompressSync(readFileSync(file)).length;
 }
@@ -34,9 +38,12 @@ export function budgets(paths: Paths): number {
     console.log(`${name.padEnd(22)} ${shown(bytes)} KB of ${(limit / KB).toFixed(0).padStart(4)}  ${bytes > limit ? 'OVER' : 'ok  '}  ${parts}`);
   };
   for (const [page, l] of Object.entries(loads)) {
-    const sum = (files: readonly string[], size = packed): number => files.reduce((n, f) => n + size(join(site, f)), 0);
-    const [html, css, js] = [packed(join(site, `${page}.html`)), sum(l.styles), sum(l.scripts)];
-    judge(`${page}.html`, html + css + js, limits.page, `html${shown(html)}  css${shown(css)}  js${shown(js)}  by Brotli${shown(sum([`${page}.html`, ...l.styles, ...l.scripts], brotli))}${l.asked.length > 0 ? `  when asked${shown(sum(l.asked))}` : ''}`);
+    const sum = (files: readonly string[], size: (file: string) => number): number => files.reduce((n, f) => n + size(join(site, f)), 0);
+    const parts = [[`${page}.html`], l.styles, l.scripts];
+    const [html, css, js] = parts.map((files) => shown(sum(files, brotli)));
+    const gzip = sum(parts.flat(), packed);
+    judge(`${page}.html`, sum(parts.flat(), brotli), limits.page,
+      `html${html}  css${css}  js${js}  by gzip${shown(gzip)}${gzip > limits.page ? ' (over)' : ''}${l.asked.length > 0 ? `  when asked${shown(sum(l.asked, brotli))}` : ''}`);
   }
   judge('vitrine.wasm', packed(join(site, 'vitrine.wasm')), limits.module, 'gzip -9');
   // A model's size is what travels for its use: the weights and what goes with them.
