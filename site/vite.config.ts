@@ -46,7 +46,7 @@ const everywhere = /preload-helper|\/node_modules\/preact\/|\/style\/(tokens|pag
 /** What the figures of examples are drawn with. */
 const figures = /\/src\/(components\/(chosen-cell|ExampleView|HeatMap|LedgerTable)\.tsx?|examples\/registry\.ts)$/;
 /** The Attention page's own. */
-const attention = /\/src\/(lab\/(Lab|Stage|Prove|steps|lab-state|code-panels|code-values|use-model)\.|components\/(CodePanel|Track)\.)/;
+const attention = /\/src\/(lab\/(Lab|Stage|Prove|steps|lab-state|code-panels|code-values|use-model|verdict)\.|components\/(CodePanel|Track)\.)/;
 
 function chunkOf(id: string): string | undefined {
   if (everywhere.test(id)) return 'main';

@@ -26,7 +26,8 @@
  * @typedef {{ name: string, line: number }} Use  A name that is called, or passed as a value, on a line.
  * @typedef {{ name: string, start: number, end: number, isStatic: boolean, test: boolean, uses: Use[] }} CFunction
  * @typedef {{ start: number, end: number, text: string }} Statement  Lines of the file, from 1.
- * @typedef {{ functions: CFunction[], statements: Statement[], lost: { name: string, line: number }[] }} CFile
+ * @typedef {{ functions: CFunction[], statements: Statement[], computing: Set<number>, lost: { name: string, line: number }[] }} CFile
+ *     computing: lines on which an assignment, an initialisation, a return or a call ends.
  *     lost: functions by the layout of the lines that the tree lacks.
  * @typedef {ReadonlyMap<string, string>} NameMacros  Macro -> prefix of the names that it makes.
  */
@@ -171,6 +172,19 @@ const STATEMENTS = new Set(['expression_statement', 'declaration', 'return_state
                             'for_statement', 'while_statement', 'break_statement']);
 
 /**
+ * Does a statement compute: is it an assignment, an initialisation, a return or a call?
+ * What stands in the head of a for, an if or a while is no statement of its own.
+ * @param {Node} node
+ */
+function computes(node) {
+  if (node.type === 'return_statement') return true;
+  if (node.type === 'declaration')
+    return node.parent?.type !== 'for_statement' && node.namedChildren.some((c) => c?.type === 'init_declarator');
+  if (node.type !== 'expression_statement') return false;
+  return ['assignment_expression', 'update_expression', 'call_expression'].includes(node.namedChild(0)?.type ?? '');
+}
+
+/**
  * @param {import('web-tree-sitter').Parser} parser  of C
  * @param {string} source @param {NameMacros} macros
  * @returns {CFile}
@@ -184,8 +198,11 @@ export function readC(parser, source, macros) {
   const functions = testsByMacro(source);
   /** @type {Statement[]} */
   const statements = [];
+  /** @type {Set<number>} */
+  const computing = new Set();
   for (const node of below(tree.rootNode)) {
     const start = node.startPosition.row + 1, end = node.endPosition.row + 1;
+    if (computes(node)) computing.add(end);
     if (STATEMENTS.has(node.type))
       statements.push({ start, end, text: lines.slice(start - 1, end).map((l) => l.trim()).join(' ') });
     if (node.type !== 'function_definition') continue;
@@ -201,5 +218,5 @@ export function readC(parser, source, macros) {
   }
   tree.delete();
   const found = new Set(functions.map((f) => f.start));
-  return { functions, statements, lost: functionsByLayout(text).filter((f) => !found.has(f.line)) };
+  return { functions, statements, computing, lost: functionsByLayout(text).filter((f) => !found.has(f.line)) };
 }

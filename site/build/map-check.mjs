@@ -49,6 +49,56 @@ export function staleLines(map, now = (file) => map.files[file]) {
   return faults;
 }
 
+/**
+ * Labels that sit on several lines of one function, and on how many: steps of one
+ * equation, or one equation for each of several tensors.  Any other label has one line
+ * in a function, so that the line computes what the equation says.
+ * @type {Readonly<Record<string, number>>}
+ */
+const SEVERAL = {
+  'attn.split attention_forward': 3,
+  'batch.shuffle batches_get': 2,
+  'batch.window fill_row': 2,
+  'block.dres gpt.c:layer_backward': 2,
+  'block.mlp layer_forward': 3,
+  'bpe.best bpe_train.c:before': 3,
+  'bpe.merge bpe_add_merge': 2,
+  'bpe.split presplit_next': 3,
+  'cache.store store_keys': 2,
+  'lab.dw lab_backward_slopes': 3,
+  'lab.dx lab_backward_slopes': 3,
+  'ln.dxhat layernorm_backward': 2,
+  'opt.norm optimizer_step': 2,
+  'sample.draw filters.c:draw': 2,
+  'sample.topp filters.c:keep': 2,
+};
+
+/**
+ * Labels on lines that compute nothing (a head of a loop, a brace, a comment), and labels
+ * on more lines of a function than they are known to need.
+ * @param {SourceMap['labels']} labels
+ * @param {ReadonlyMap<string, Pick<import('./c-functions.mjs').CFile, 'computing'>>} parsed
+ * @param {Readonly<Record<string, string>>} files
+ * @returns {string[]}
+ */
+export function labelFaults(labels, parsed, files) {
+  /** @type {string[]} */
+  const faults = [];
+  for (const [label, { lines }] of Object.entries(labels)) {
+    /** @type {Map<string, number>} */
+    const count = new Map();
+    for (const l of lines) {
+      const text = files[l.file]?.split('\n')[l.line - 1]?.trim() ?? '';
+      if (!parsed.get(l.file)?.computing.has(l.line))
+        faults.push(`${l.file}:${l.line}: ${label}: expected an assignment, an initialisation, a return or a call on this line; it is "${text}"`);
+      const within = `${label} ${l.function ?? l.file}`, n = (count.get(within) ?? 0) + 1, most = SEVERAL[within] ?? 1;
+      count.set(within, n);
+      if (n > most) faults.push(`${l.file}:${l.line}: ${label}: line ${n} of this label in ${l.function ?? l.file}; expected at most ${most}`);
+    }
+  }
+  return faults;
+}
+
 /** @param {string} folder @returns {string[]} */
 function yamlFiles(folder) {
   return readdirSync(folder, { withFileTypes: true }).flatMap((e) =>

@@ -15,13 +15,14 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { Language, Parser } from 'web-tree-sitter';
 import { nameMacros, readC } from './c-functions.mjs';
 import { callGraph } from './call-graph.mjs';
-import { contentFaults, staleLines } from './map-check.mjs';
+import { contentFaults, labelFaults, staleLines } from './map-check.mjs';
 
 const HELP = `usage: tools/map [--draft] [--root DIR] [--content DIR] [--out FILE] [--check FILE]
 
 Writes the map of the C sources to build/site-work/map.json. Fails on an
-equation without a line or a test, a line without an equation, a label or a
-function that the content names and the sources lack, a line number typed in
+equation without a line or a test, a line without an equation, a label on a line
+that computes nothing or on one more line of a function than it needs, a label or
+a function that the content names and the sources lack, a line number typed in
 the content, and a function that the grammar of C does not see.
 
   --draft         faults of the content are listed and do not count
@@ -173,8 +174,8 @@ export async function makeMap(root) {
   if (lost.length > 0) throw new MapError(lost);
   const functions = callGraph(parsed);
   const map = { ...revision(root), labels: labelsOf(rows, files, parsed, functions), functions, files };
-  const stale = staleLines(map);
-  if (stale.length > 0) throw new MapError(stale);
+  const faults = [...staleLines(map), ...labelFaults(map.labels, parsed, files)];
+  if (faults.length > 0) throw new MapError(faults);
   return map;
 }
 

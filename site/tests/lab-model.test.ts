@@ -9,7 +9,9 @@ import type { AttentionLayer, LayerTensor } from '../src/examples/attention-laye
 import { LEDGERS } from '../src/examples/attention-ledgers';
 import { TENSORS } from '../src/examples/attention-tensors';
 import { modelLayer, parameterEntry, type ModelRun } from '../src/lab/model-layer';
+import { PARAMETERS } from '../src/lab/lab-state';
 import { figureOf, STEPS } from '../src/lab/steps';
+import { invariantsOf, judgeDerivative, largestOf, termsOf } from '../src/lab/verdict';
 
 const sizes: Sizes = { L: 2, C: 6, NH: 2, FF: 10, T: 5, V: 11, tied: false };
 const ids = Int32Array.of(3, 1, 4, 1, 5);
@@ -93,6 +95,26 @@ describe('a layer of a model', () => {
           compared++;
         }
     expect(compared).toBe(42);
+  });
+
+  it('agrees with the complex step in every entry, by the lab\u2019s verdict, and its invariants hold', () => {
+    let compared = 0;
+    const h = Float64Array.of(1e-30);
+    layers.forEach((layer, l) => {
+      for (const name of PARAMETERS.filter((p) => p !== 'Xn')) {
+        const gradient = layer.tensor(`d${name}` as LayerTensor), columns = sizes.C, terms = termsOf(layer, name);
+        gradient.forEach((_, k) => {
+          const d = model.derivative(ids, targets, ...parameterEntry(name as LayerTensor, l, Math.floor(k / columns), k % columns, columns), h);
+          const judged = (hand: number): boolean => judgeDerivative(hand, d.complex[0] as number, gradient, terms).holds;
+          expect([name, k, judged(d.hand)]).toEqual([name, k, true]);
+          if (name !== 'bk') expect([name, k, judged(d.hand + 1e-9 * largestOf(gradient))]).toEqual([name, k, false]);
+          compared++;
+        });
+      }
+      const found = invariantsOf(layer);
+      expect([found.rows.holds, found.maskHolds, found.dbk.holds]).toEqual([true, true, true]);
+    });
+    expect(compared).toBe(2 * 4 * (36 + 6));
   });
 
   it('is drawn at every step without clipping', () => {

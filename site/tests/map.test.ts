@@ -305,6 +305,31 @@ describe('the tool', { timeout: 600_000 }, () => {
       .toMatch(/^map: src\/kernels\/residual\.c:\d+: residual_forward: the grammar of C does not see this function$/m);
   });
 
+  it('fails on a label whose line computes nothing, and says where', async () => {
+    const file = 'src/kernels/residual.c', label = '/* res.y */', line = lineOf(file, label, tree);
+    const before = readFileSync(join(tree, file), 'utf8').split('\n'), at = line - 1;
+    /** The label taken off its line and put behind another text, which stands before it. */
+    const onto = async (made: (bare: string) => readonly string[]): Promise<string> =>
+      withChange(file, before[at] as string, made((before[at] as string).replace(label, '').trimEnd()).join('\n'));
+    const fault = (n: number, text: string): string => `map: ${file}:${n}: res.y: expected an assignment, an initialisation, a return or a call on this line; it is "${text} ${label}"\n`;
+    expect(await onto((bare) => [`for (int k = 0; k < 1; k++) ${label}`, bare])).toContain(fault(line, 'for (int k = 0; k < 1; k++)'));
+    expect(await onto((bare) => [`if (i < n) { ${label}`, bare, '}'])).toContain(fault(line, 'if (i < n) {'));
+    expect(await onto((bare) => ['{', bare, `} ${label}`])).toContain(fault(line + 2, '}'));
+    expect(await onto((bare) => [bare, `/* the sum */ ${label}`])).toContain(fault(line + 1, '/* the sum */'));
+    expect(await onto((bare) => [bare, `int unset; ${label}`])).toContain(fault(line + 1, 'int unset;'));
+    expect(await onto((bare) => [bare, `break; ${label}`])).toContain(fault(line + 1, 'break;'));
+  });
+
+  it('fails on a second line of a label in a function, but where several are known', async () => {
+    const file = 'src/kernels/residual.c', line = lineOf(file, '/* res.y */', tree);
+    expect(await withChange(file, '/* res.y */', '/* res.y */\n        out[i] += 0; /* res.y */'))
+      .toBe(`map: ${file}:${line + 1}: res.y: line 2 of this label in residual_forward; expected at most 1\n`);
+    const split = 'src/kernels/attention.c', text = readFileSync(join(tree, split), 'utf8').split('\n');
+    const last = text.filter((l) => l.includes('/* attn.split */')).at(-1) as string;
+    expect(await withChange(split, last, `${last}\n    (void)VIEW(v_);\n    const scalar *more = v_; /* attn.split */`))
+      .toContain('attn.split: line 4 of this label in attention_forward; expected at most 3\n');
+  });
+
   it('says how it is used', async () => {
     expect((await run('--help')).out).toContain('usage: tools/map');
     expect(await run('--nothing', 'x')).toMatchObject({ status: 2, err: 'tools/map: --nothing: no such option; see tools/map --help\n' });

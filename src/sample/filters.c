@@ -123,7 +123,7 @@ static size_t draw(ranking *r, size_t kept, double mass, double u)
     for (size_t i = 0; i < kept && nth(r, i)->weight > 0; i++) {
         id = nth(r, i)->id;
         running += nth(r, i)->weight;                                   /* sample.draw */
-        if (running > target) break;                                    /* sample.draw */
+        if (running > target) break;
     }
     return id;
 }

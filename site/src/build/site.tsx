@@ -16,6 +16,7 @@ import { readContent } from './content';
 import { BuildProvider, type Build } from './context';
 import { jsonText, renderDocument } from './document';
 import { Faults } from './faults';
+import { checkCodelab, checkGaps } from './gates';
 import { PreparedIslands } from './islands';
 import { checkLinks } from './links';
 import { checkMap, readMap, Tree } from './map';
@@ -69,7 +70,10 @@ async function runExamples(content: Content, engine: Engine | null, faults: Faul
     if (!open || engine === null) continue;
     try {
       const { example } = await open();
-      runs.set(name, { tensors: example.run(engine, example.inputs), about: example });
+      const tensors = example.run(engine, example.inputs);
+      checkGaps(name, tensors, faults);
+      if (name === 'codelab') checkCodelab(engine, faults);
+      runs.set(name, { tensors, about: example });
     } catch (error) {
       faults.add(`examples/${name}`, '', error instanceof Error ? error.message : String(error));
     }

@@ -2,6 +2,7 @@
  * back by the backward pass written by hand, and the two sums that must agree. */
 import { full, sci } from '../components/numbers';
 import type { Engine } from '../engine/types';
+import { GAP_MOST } from './gap';
 import { along, backward, backwardLedger, given, inner, rowInputs, rowOf, rowTensor, softmax, STEP, sumOfProducts } from './softmax-row';
 import type { Example, ExampleTensor } from './types';
 
@@ -37,6 +38,7 @@ function run(engine: Engine, inputs: Example['inputs']): readonly ExampleTensor[
     },
     {
       ...number, id: 'apart', tex: '\\text{gap}', title: 'how far apart', data: Float64Array.of(Math.abs(forwards - back)),
+      most: Float64Array.of(GAP_MOST * Math.max(...Ju.map((value, i) => Math.abs(value * (v[i] ?? NaN))))),
       ledger: () => ({
         columns: ['in full'], rows: [{ head: 'forwards', cells: [full(forwards)] }, { head: 'back', cells: [full(back)] }],
         total: { head: 'apart', cells: [sci(Math.abs(forwards - back))] }, sentence: `|${full(forwards)} \u2212 ${full(back)}| = ${sci(Math.abs(forwards - back))}`,

@@ -45,22 +45,26 @@ export interface Checked {
   readonly loss: Loss;
 }
 
-interface Widest { readonly by: string; readonly entry: number; readonly hand: number; readonly complex: number; readonly gap: number; readonly n: number }
+/** How far a right gradient may be from the complex step, as a share of its largest entry: some hundred roundings. */
+export const GAP_MOST = 1e-13;
+
+interface Widest { readonly by: string; readonly entry: number; readonly hand: number; readonly complex: number; readonly gap: number; readonly n: number; readonly largest: number }
 
 function widest(engine: Engine, inputs: Arrays, c: Checked): Widest {
-  let found: Widest = { by: '', entry: 0, hand: 0, complex: 0, gap: -1, n: 0 };
-  let n = 0;
+  let found: Widest = { by: '', entry: 0, hand: 0, complex: 0, gap: -1, n: 0, largest: 0 };
+  let n = 0, largest = 0;
   for (const { hand, by } of c.of) {
     const complex = complexStep(engine, inputs, by, c.loss);
     if (complex.length !== hand.length) throw new Error(`gap: the gradient by ${by} has ${hand.length} entries, expected ${complex.length}`);
     n += complex.length;
     complex.forEach((v, entry) => {
       const gap = Math.abs(v - hand[entry]!);
+      largest = Math.max(largest, Math.abs(v));
       /* NaN is the widest, and stays */
-      if (!(gap <= found.gap) && !Number.isNaN(found.gap)) found = { by, entry, hand: hand[entry]!, complex: v, gap, n: 0 };
+      if (!(gap <= found.gap) && !Number.isNaN(found.gap)) found = { by, entry, hand: hand[entry]!, complex: v, gap, n: 0, largest: 0 };
     });
   }
-  return { ...found, n };
+  return { ...found, n, largest };
 }
 
 /** One column for each gradient: the largest gap of all its entries. */
@@ -74,6 +78,7 @@ export function gapTensor(engine: Engine, inputs: Arrays, checked: readonly Chec
     shape: [found.length],
     letters: '(gradients)',
     data: Float64Array.from(found, (f) => f.gap),
+    most: Float64Array.from(found, (f) => GAP_MOST * f.largest),
     scale: 'signed',
     columns: names,
     columnAxis: 'gradient by',

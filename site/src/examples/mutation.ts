@@ -2,6 +2,7 @@
  * its sum forgotten, beside the right one, both compared with the complex step. */
 import { full, sci } from '../components/numbers';
 import type { Engine } from '../engine/types';
+import { GAP_MOST } from './gap';
 import { along, backward, backwardLedger, given, inner, products, rowInputs, rowOf, rowTensor, softmax, type Row } from './softmax-row';
 import type { Example, ExampleTensor } from './types';
 
@@ -44,7 +45,7 @@ function run(engine: Engine, inputs: Example['inputs']): readonly ExampleTensor[
       id: 'step', tex: '\\mathrm{d}x', title: 'gradient by complex step', data: step, label: 'diff.complex', letters: '(N, V)',
       ledger: (c) => ({ columns: ['in full'], rows: [], total: { head: `dx[${c}]`, cells: [full(step[c] ?? NaN)] }, sentence: `dx[${c}] = ${full(step[c] ?? NaN)}` }),
     }),
-    apart('gapright', 'gap of the right gradient', '\\text{gap}', right),
+    { ...apart('gapright', 'gap of the right gradient', '\\text{gap}', right), most: new Float64Array(x.length).fill(GAP_MOST * Math.max(...step.map(Math.abs))) },
     apart('gapwrong', 'gap of the planted fault', '\\text{gap}', wrong),
   ];
 }

@@ -51,6 +51,8 @@ export interface ExampleTensor {
   /** Shape in the letters of the code: "(T, C)". */
   readonly letters: string;
   readonly data: Float64Array;
+  /** Of gaps that must be rounding: what each may be at most, for the inputs of the page. Above it no site is built. */
+  readonly most?: Float64Array;
   readonly scale: Scale;
   /** Labels of rows and columns; default: indices. */
   readonly rows?: readonly string[];

@@ -5,12 +5,11 @@
  * from its verified export, or from vitrine.wasm on the visitor's text.  The whole state
  * is in the address.
  */
-import type { JSX } from 'preact';
+import type { ComponentChildren, JSX } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { Case } from '../components/Case';
 import { publishCell } from '../components/chosen-cell';
 import { CodePanel } from '../components/CodePanel';
-import { magnitude } from '../components/colour';
 import { defineIsland } from '../components/island';
 import { sci } from '../components/numbers';
 import { Segment } from '../components/Segment';
@@ -18,7 +17,7 @@ import { Track } from '../components/Track';
 import type { AttentionInputs, Engine } from '../engine/types';
 import { exampleLayer } from '../examples/attention';
 import { moved, toAttentionInputs } from '../examples/attention-inputs';
-import { dot, rowOf, sum, type AttentionLayer } from '../examples/attention-layer';
+import { dot, type AttentionLayer } from '../examples/attention-layer';
 import { FILES, panelsOf, unpack, type LabCode, type PanelName, type Panels } from './code-panels';
 import { codeValues } from './code-values';
 import type { EditGridsProps } from './EditGrids';
@@ -27,6 +26,7 @@ import { Prove, type Nudge } from './Prove';
 import { Stage } from './Stage';
 import { allTex, FACTS, figureOf, STEPS, type Step } from './steps';
 import { useModel } from './use-model';
+import { invariantsOf, termsOf } from './verdict';
 
 export interface LabProps {
   readonly code?: LabCode;
@@ -84,28 +84,20 @@ function useAddress(state: LabState, apply: (state: LabState, notes: readonly st
   }, [state]);
 }
 
-function Invariants({ layer, dbk }: { layer: AttentionLayer; dbk: Float64Array }): JSX.Element {
-  const found = useMemo(() => {
-    const a = layer.tensor('A');
-    let gap = 0;
-    let zero = 0;
-    let masked = 0;
-    for (let row = 0; row < layer.H * layer.T; row++) {
-      const all = rowOf(a, layer.T, row);
-      gap = Math.max(gap, Math.abs(sum(layer.engine, all) - 1));
-      all.forEach((x, j) => { if (j > row % layer.T) { masked++; zero += x === 0 ? 1 : 0; } });
-    }
-    return { gap, zero, masked, dbk: dbk.reduce((m, x) => Math.max(m, Math.abs(x)), 0), size: magnitude(layer.tensor('dK')) };
-  }, [layer, dbk]);
-  /* Bounds: T additions of numbers below 1; T additions of numbers up to the largest of dK. */
-  const eps = 2 ** -52;
+/** A figure with its verdict, by a sign and in words. */
+function Invariant({ name, holds, children }: { name: ComponentChildren; holds: boolean; children: ComponentChildren }): JSX.Element {
+  return <div><dt>{name}</dt><dd class={holds ? 'ok' : 'bad'}>{children} <small>{holds ? 'holds' : 'DOES NOT HOLD'}</small></dd></div>;
+}
+
+function Invariants({ layer }: { layer: AttentionLayer }): JSX.Element {
+  const found = useMemo(() => invariantsOf(layer), [layer]);
   return (
     <div class="inv">
       <span class="over">Invariants, as computed</span>
       <dl>
-        <div><dt>Row sums: largest gap from 1</dt><dd class={found.gap <= layer.T * eps ? 'ok' : 'bad'}>{sci(found.gap)}</dd></div>
-        <div><dt>Masked cells, exactly 0</dt><dd class={found.zero === found.masked ? 'ok' : 'bad'}>{found.zero} <small>of {found.masked}</small></dd></div>
-        <div><dt>Largest |db<sub>k</sub>|, in theory 0</dt><dd class={found.dbk <= 8 * layer.T * eps * found.size ? 'ok' : 'bad'}>{sci(found.dbk)}</dd></div>
+        <Invariant name="Row sums: largest gap from 1" holds={found.rows.holds}>{sci(found.rows.found)}</Invariant>
+        <Invariant name="Masked cells, exactly 0" holds={found.maskHolds}>{found.zero} <small>of {found.masked}</small></Invariant>
+        <Invariant name={<>Largest |db<sub>k</sub>|, in theory 0</>} holds={found.dbk.holds}>{sci(found.dbk.found)}</Invariant>
       </dl>
     </div>
   );
@@ -192,8 +184,7 @@ function Body({ code, layer, state: s, setState, say, sourceWords }: {
     setState((t) => ({ ...t, head: (t.head + 1) % layer.H }));
     return true;
   };
-  const dbk = layer.tensor('dbk');
-  const invariants = useMemo(() => <Invariants layer={layer} dbk={dbk} />, [layer, dbk]);
+  const invariants = useMemo(() => <Invariants layer={layer} />, [layer]);
   return (
     <div class="body" ref={root}>
       <Stage layer={layer} figure={figure} state={s} sourceWords={sourceWords} hrefOf={(label) => code?.hrefs[label] ?? null} say={say} onStep={onStep} onKey={onKey}
@@ -220,7 +211,7 @@ function ExampleProof({ engine, inputs, layer, state: s, onChange }: {
     return { predicted: h * hand, computed: after - loss(layer), words: 'Nudge the entry by h: the change of the loss' };
   }, [engine, inputs, layer, s.parameter, entry]);
   return <Prove parameters={PARAMETERS} parameter={s.parameter} row={s.row} column={s.column} h={s.h} rows={rows} columns={columns}
-    gradient={layer.tensor(`d${s.parameter}` as 'dWq')} derive={derive} slow={false} nudge={nudge} onChange={onChange}
+    gradient={layer.tensor(`d${s.parameter}` as 'dWq')} terms={termsOf(layer, s.parameter)} derive={derive} slow={false} nudge={nudge} onChange={onChange}
     lossWords="L is the sum over all entries of out times dOut, so that the gradient from above is dOut." />;
 }
 

@@ -10,6 +10,7 @@ import { chooseToken, parameterSize, PARAMETERS, type LabState } from './lab-sta
 import { parameterEntry } from './model-layer';
 import { Prove, type Nudge } from './Prove';
 import type { Chosen } from './model-run';
+import { termsOf } from './verdict';
 
 export { modelLayer } from './model-layer';
 export { chooseRun } from './model-run';
@@ -67,6 +68,6 @@ export function ModelProof({ chosen, layer, state: s, derivative, onChange }: {
     words: 'Nudge the entry from \u2212h to +h: the change of the loss',
   }), [derive]);
   return <Prove parameters={PARAMETERS.filter((p) => p !== 'Xn')} parameter={s.parameter} row={s.row} column={s.column} h={s.h} rows={rows} columns={columns}
-    gradient={layer.tensor(`d${s.parameter}` as 'dWq')} derive={derive} slow nudge={nudge} onChange={onChange}
+    gradient={layer.tensor(`d${s.parameter}` as 'dWq')} terms={termsOf(layer, s.parameter)} derive={derive} slow nudge={nudge} onChange={onChange}
     lossWords="L is the mean loss over the window: how surprised the model is by each next token, in nats." />;
 }

@@ -12,6 +12,7 @@ import { useLive } from '../components/narrow';
 import { fmt, full, MINUS, sci, stepOf } from '../components/numbers';
 import type { AttentionParameter, Derivative } from '../engine/types';
 import { isVector } from './lab-state';
+import { judgeDerivative } from './verdict';
 
 /** Exponents of the steps of the curve: h = 10^-k/2. */
 export const CURVE: readonly number[] = Array.from({ length: 33 }, (_, k) => k / 2);
@@ -32,6 +33,8 @@ export interface ProveProps {
   readonly rows: number;
   readonly columns: number;
   readonly gradient: Float64Array;
+  /** Size of the terms of which an entry of the gradient is the sum: what may cancel. */
+  readonly terms: number;
   /** Derivative of the chosen entry at the steps given. */
   readonly derive: (steps: Float64Array) => Derivative;
   /** The curve is drawn after the rest, a few steps at a time: for a whole model. */
@@ -100,19 +103,34 @@ function ParameterGrid({ p }: { p: ProveProps }): JSX.Element {
   );
 }
 
-function Three({ p, d }: { p: ProveProps; d: Derivative }): JSX.Element {
+/** The least gap of the central difference, once all steps are drawn; null before, and where none is a number. */
+function leastGap(curve: Derivative | null): number | null {
+  if (!curve || curve.central.length < CURVE.length) return null;
+  const gaps = Array.from(curve.central, (v) => gap(v, curve.hand)).filter(Number.isFinite);
+  return gaps.length > 0 ? Math.min(...gaps) : null;
+}
+
+/**
+ * The complex step judges the backward pass.  A difference cannot: how far it is off
+ * depends on the step, so that it shows its best over all steps instead.
+ */
+export function Three({ p, d, curve }: { p: Pick<ProveProps, 'h' | 'gradient' | 'terms'>; d: Derivative; curve: Derivative | null }): JSX.Element {
   const claim = full(d.hand);
   const central = d.central[0] as number;
   const complex = d.complex[1] as number;
-  const gapComplex = gap(complex, d.hand);
+  const best = leastGap(curve);
+  const { holds, found, most } = judgeDerivative(d.hand, complex, p.gradient, p.terms);
   const line = (head: ComponentChild, value: ComponentChild, words: ComponentChild): JSX.Element => (
     <tbody><tr><th scope="row">{head}</th></tr><tr><td><span class="v">{value}</span> <span class="g"><br />{words}</span></td></tr></tbody>
   );
   return (
     <table class="three" aria-label="The derivative, three ways">
       {line('by hand, the backward pass', claim, 'the claim')}
-      {line(['central difference, h = ', power(p.h)], differing(full(central), claim), `gap ${sci(gap(central, d.hand))}`)}
-      {line(['complex step, h = ', power(30)], differing(full(complex), claim), gapComplex ? `gap ${sci(gapComplex)}` : 'gap 0: the same 64 bits')}
+      {line(['central difference, h = ', power(p.h)], differing(full(central), claim), `gap ${sci(gap(central, d.hand))}${best === null ? '' : `; the least of all steps ${sci(best)}`}`)}
+      {line(['complex step, h = ', power(30)], differing(full(complex), claim), <>
+        <b class={holds ? 'ok' : 'bad'}>{holds ? 'agrees' : 'DOES NOT AGREE'}</b>
+        {found === 0 ? ': the same number' : `: ${sci(found)} apart, at most ${sci(most)} is rounding`}
+      </>)}
     </table>
   );
 }
@@ -205,7 +223,7 @@ export function Prove(p: ProveProps): JSX.Element {
       </div>
       <div class="res">
         <h4 class="pname">{'\u2202'}L / {'\u2202'}{p.parameter}[{entry}]</h4>
-        <Three p={p} d={d} />
+        <Three p={p} d={d} curve={curve} />
         {nudge && (
           <div class="nudge">
             <span class="over">{nudge.words}</span>
