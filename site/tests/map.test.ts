@@ -13,7 +13,7 @@ import { fileURLToPath } from 'node:url';
 import { Language, Parser } from 'web-tree-sitter';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { nameMacros, plainNames, readC } from '../build/c-functions.mjs';
-import { contentFaults, staleLines } from '../build/map-check.mjs';
+import { contentFaults, labelFaults, staleLines } from '../build/map-check.mjs';
 import { linkBase, makeMap } from '../build/map.mjs';
 import type { SourceMap } from '../src/components/site-data';
 
@@ -141,6 +141,48 @@ describe('the syntax tree', () => {
     expect(files).toBeGreaterThan(150);
     expect(functions).toBeGreaterThan(1500);
     parser.delete();
+  });
+});
+
+describe('a label', () => {
+  const file = 'src/a.c';
+  /** Faults of labels in a function with these lines; each line that ends with a label has it. */
+  const faultsOf = async (name: string, lines: readonly string[]): Promise<readonly string[]> => {
+    await Parser.init();
+    const parser = new Parser();
+    parser.setLanguage(await Language.load(createRequire(import.meta.url).resolve('tree-sitter-c/tree-sitter-c.wasm')));
+    const text = [`int ${name}(int n)`, '{', ...lines, '}', ''].join('\n');
+    const parsed = new Map([[file, readC(parser, text, nameMacros(Object.values(map.files)))]]);
+    parser.delete();
+    const labels: Record<string, SourceMap['labels'][string]> = {};
+    text.split('\n').forEach((t, i) => {
+      const label = / \/\* ([a-z]+\.[a-z0-9]+) \*\/$/.exec(t)?.[1];
+      if (label) labels[label] = { equation: { file, line: 1, text: '' }, tests: [], lines: [...(labels[label]?.lines ?? []), { file, line: i + 1, text: t, function: name }] };
+    });
+    expect(Object.keys(labels).length).toBeGreaterThan(0);
+    return labelFaults(labels, parsed, { [file]: text });
+  };
+
+  it('stands on a line with an assignment, an initialisation, a return or a call', async () => {
+    for (const line of ['x = y + 1;', 'x += y;', 'n++;', 'const int y = f(n);', 'return n;', 'if (n) return n;', 'if (n) x = n;', 'f(n);', 'REF(f)(n);', 'CALL(f, n);',
+      'for (int i = 0; i < n; i++) x += i;', 'x = f(n,\n n);'])
+      expect(await faultsOf('f', [`${line} /* a.b */`]), line).toEqual([]);
+  });
+
+  it('is refused on any other line', async () => {
+    for (const [lines, at] of [
+      [['for (int i = 0; i < n; i++) /* a.b */', 'x += i;'], 3], [['for (x = 0; x < n; x++) { /* a.b */', 'y += x;', '}'], 3], [['if (f(n)) /* a.b */', 'x = 1;'], 3],
+      [['while ((x = f(n))) { /* a.b */', 'y = x;', '}'], 3], [['{', 'x = 1;', '} /* a.b */'], 5], [['x = 1;', '/* the sum */ /* a.b */'], 4], [['x = 1;', '/* a.b */'.padStart(12)], 4],
+      [['int x; /* a.b */'], 3], [['if (n) break; /* a.b */'], 3], [['x = f(n, /* a.b */', 'n);'], 3], [['n; /* a.b */'], 3], [['else_here: /* a.b */', 'x = 1;'], 3]] as const)
+      expect(await faultsOf('f', lines), lines.join(' ')).toEqual([
+        `${file}:${at}: a.b: expected an assignment, an initialisation, a return or a call on this line; it is "${(lines[at - 3] as string).trim()}"`]);
+  });
+
+  it('has one line in a function, but where several are known', async () => {
+    const split = (n: number): string[] => Array.from({ length: n }, (_, k) => `x = ${k}; /* attn.split */`);
+    expect(await faultsOf('attention_forward', split(3))).toEqual([]);
+    expect(await faultsOf('attention_forward', split(4))).toEqual([`${file}:6: attn.split: line 4 of this label in attention_forward; expected at most 3`]);
+    expect(await faultsOf('f', split(2))).toEqual([`${file}:4: attn.split: line 2 of this label in f; expected at most 1`]);
   });
 });
 
@@ -305,29 +347,13 @@ describe('the tool', { timeout: 600_000 }, () => {
       .toMatch(/^map: src\/kernels\/residual\.c:\d+: residual_forward: the grammar of C does not see this function$/m);
   });
 
-  it('fails on a label whose line computes nothing, and says where', async () => {
-    const file = 'src/kernels/residual.c', label = '/* res.y */', line = lineOf(file, label, tree);
-    const before = readFileSync(join(tree, file), 'utf8').split('\n'), at = line - 1;
-    /** The label taken off its line and put behind another text, which stands before it. */
-    const onto = async (made: (bare: string) => readonly string[]): Promise<string> =>
-      withChange(file, before[at] as string, made((before[at] as string).replace(label, '').trimEnd()).join('\n'));
-    const fault = (n: number, text: string): string => `map: ${file}:${n}: res.y: expected an assignment, an initialisation, a return or a call on this line; it is "${text} ${label}"\n`;
-    expect(await onto((bare) => [`for (int k = 0; k < 1; k++) ${label}`, bare])).toContain(fault(line, 'for (int k = 0; k < 1; k++)'));
-    expect(await onto((bare) => [`if (i < n) { ${label}`, bare, '}'])).toContain(fault(line, 'if (i < n) {'));
-    expect(await onto((bare) => ['{', bare, `} ${label}`])).toContain(fault(line + 2, '}'));
-    expect(await onto((bare) => [bare, `/* the sum */ ${label}`])).toContain(fault(line + 1, '/* the sum */'));
-    expect(await onto((bare) => [bare, `int unset; ${label}`])).toContain(fault(line + 1, 'int unset;'));
-    expect(await onto((bare) => [bare, `break; ${label}`])).toContain(fault(line + 1, 'break;'));
-  });
-
-  it('fails on a second line of a label in a function, but where several are known', async () => {
-    const file = 'src/kernels/residual.c', line = lineOf(file, '/* res.y */', tree);
-    expect(await withChange(file, '/* res.y */', '/* res.y */\n        out[i] += 0; /* res.y */'))
+  it('fails on a label whose line computes nothing, and on a second line of it, and says where', async () => {
+    const file = 'src/kernels/residual.c', label = '/* res.y */', sum = 'out[i] = a[i] + b[i];', line = lineOf(file, label, tree);
+    const old = readFileSync(join(tree, file), 'utf8').split('\n')[line - 1] as string;
+    expect(await withChange(file, old, `for (int k = 0; k < 1; k++) ${label}\n${sum}`))
+      .toBe(`map: ${file}:${line}: res.y: expected an assignment, an initialisation, a return or a call on this line; it is "for (int k = 0; k < 1; k++) ${label}"\n`);
+    expect(await withChange(file, old, `${sum} ${label}\n${sum} ${label}`))
       .toBe(`map: ${file}:${line + 1}: res.y: line 2 of this label in residual_forward; expected at most 1\n`);
-    const split = 'src/kernels/attention.c', text = readFileSync(join(tree, split), 'utf8').split('\n');
-    const last = text.filter((l) => l.includes('/* attn.split */')).at(-1) as string;
-    expect(await withChange(split, last, `${last}\n    (void)VIEW(v_);\n    const scalar *more = v_; /* attn.split */`))
-      .toContain('attn.split: line 4 of this label in attention_forward; expected at most 3\n');
   });
 
   it('says how it is used', async () => {

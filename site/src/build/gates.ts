@@ -3,9 +3,8 @@
  * The pages say that the gaps are rounding.  Here that is looked at, for the inputs that
  * the pages show; a visitor's inputs may be of any size, and stop nothing.
  */
-import { checkLab, type Checked } from '../codelab/Checks';
+import type { Checked } from '../codelab/Checks';
 import type { Engine } from '../engine/types';
-import { FIRST } from '../examples/codelab';
 import type { ExampleTensor } from '../examples/types';
 import type { Faults } from './faults';
 
@@ -30,6 +29,7 @@ export function checkVerdict({ rows, verdict }: Pick<Checked, 'rows' | 'verdict'
   }
 }
 
-export function checkCodelab(engine: Engine, faults: Faults): void {
+export async function checkCodelab(engine: Engine, faults: Faults): Promise<void> {
+  const [{ checkLab }, { FIRST }] = await Promise.all([import('../codelab/Checks'), import('../examples/codelab')]);
   checkVerdict(checkLab(engine, FIRST), faults);
 }

@@ -72,7 +72,7 @@ async function runExamples(content: Content, engine: Engine | null, faults: Faul
       const { example } = await open();
       const tensors = example.run(engine, example.inputs);
       checkGaps(name, tensors, faults);
-      if (name === 'codelab') checkCodelab(engine, faults);
+      if (name === 'codelab') await checkCodelab(engine, faults);
       runs.set(name, { tensors, about: example });
     } catch (error) {
       faults.add(`examples/${name}`, '', error instanceof Error ? error.message : String(error));
