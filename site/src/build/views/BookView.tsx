@@ -47,14 +47,14 @@ function SymbolsIndex({ chapters }: { chapters: readonly Page[] }): JSX.Element 
   return (
     <section class="index" aria-labelledby="symbols-index">
       <h2 id="symbols-index">Index of symbols</h2>
-      <table class="data">
+      <div class="tbl" tabIndex={0} role="region" aria-label="Index of symbols: table"><table class="data">
         <thead><tr><th scope="col">Symbol</th><th scope="col">Meaning</th><th scope="col">Section</th></tr></thead>
         <tbody>
           {symbolEntries(chapters).flatMap((e) => e.meanings.map((m, i) => (
             <tr><td class="nw">{i === 0 ? drawTree(typeset(e.tex, false)) : null}</td><td><Inline text={m.meaning} /></td><td><a href={`#${m.concept.page}-${m.concept.id}`}>{m.concept.number}</a></td></tr>
           )))}
         </tbody>
-      </table>
+      </table></div>
     </section>
   );
 }
@@ -64,10 +64,10 @@ function EquationsIndex({ chapters }: { chapters: readonly Page[] }): JSX.Elemen
   return (
     <section class="index" aria-labelledby="equations-index">
       <h2 id="equations-index">Index of equations by label</h2>
-      <table class="data">
+      <div class="tbl" tabIndex={0} role="region" aria-label="Index of equations by label: table"><table class="data">
         <thead><tr><th scope="col">Label</th><th scope="col">Equation</th><th scope="col">Number</th></tr></thead>
         <tbody>{all.map((e) => <tr><td><code>{e.id}</code></td><td><Inline text={e.title} />{e.derived ? ', derived' : ''}</td><td><a href={`#eq-${e.id}`}>({e.number})</a></td></tr>)}</tbody>
-      </table>
+      </table></div>
     </section>
   );
 }

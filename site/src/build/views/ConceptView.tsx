@@ -24,12 +24,12 @@ function Part({ name, title, children }: { name: PartName; title: string; childr
 }
 
 /** A live part, in a case of its source where the content gives one. */
-export function Live({ block, small = true }: { block: Block; small?: boolean }): JSX.Element {
+export function Live({ block, small = true, number }: { block: Block; small?: boolean; number?: string | undefined }): JSX.Element {
   const drawn = useBuild().islands.draw(block);
   return (
     <>
       {block.text === undefined ? null : <Prose text={block.text} />}
-      {block.source === undefined ? drawn : <Case source={block.source} note={block.note} small={small} label={block.title}>{drawn}</Case>}
+      {block.source === undefined ? drawn : <Case source={block.source} note={block.note} small={small} label={number === undefined ? block.title : `${number} ${block.title ?? ''}`}>{drawn}</Case>}
     </>
   );
 }
@@ -50,8 +50,8 @@ function Symbols({ concept }: { concept: Concept }): JSX.Element {
 }
 
 function Implementation({ concept }: { concept: Concept }): JSX.Element {
-  const { sources } = useBuild();
-  return <>{excerptsOf(concept, sources.map).map((e) => <CodeBox of={concept.title} excerpt={sources.code(e.file, e.start, e.end)} now={e.now} />)}</>;
+  const { sources, medium } = useBuild();
+  return <>{excerptsOf(concept, sources.map).map((e) => <CodeBox of={medium === 'book' ? `${concept.number} ${concept.title}` : concept.title} excerpt={sources.code(e.file, e.start, e.end)} now={e.now} />)}</>;
 }
 
 interface CodeRow {
@@ -90,7 +90,7 @@ export function codeGroups(concept: Concept, sources: Sources): CodeGroup[] {
 
 function CodeAndMathematics({ concept }: { concept: Concept }): JSX.Element {
   return (
-    <div class="tbl" tabIndex={0} role="region" aria-label={`${concept.title}: code and mathematics`}>
+    <div class="tbl" tabIndex={0} role="region" aria-label={`${useBuild().medium === 'book' ? `${concept.number} ` : ''}${concept.title}: code and mathematics`}>
       <table class="data grouped">
         <thead><tr><th scope="col">Equation</th><th scope="col">Role</th><th scope="col">Where</th><th scope="col">The line</th></tr></thead>
         {codeGroups(concept, useBuild().sources).map((g) => (
@@ -154,6 +154,8 @@ function Status({ concept }: { concept: Concept }): JSX.Element {
 
 export function ConceptView({ concept }: { concept: Concept }): JSX.Element {
   const { medium } = useBuild();
+  // In the book, where all pages stand in one document, titles come again.
+  const number = medium === 'book' ? concept.number : undefined;
   const id = medium === 'book' ? `${concept.page}-${concept.id}` : concept.id;
   return (
     <article class="concept" id={id} data-concept={`${concept.page}/${concept.id}`} aria-labelledby={`${id}-title`}>
@@ -166,12 +168,12 @@ export function ConceptView({ concept }: { concept: Concept }): JSX.Element {
       <Part name="symbols" title="Symbols"><Symbols concept={concept} /></Part>
       <Part name="example" title="Tiny numerical example">
         {concept.example.text === undefined ? null : <p class="measure"><Inline text={concept.example.text} /></p>}
-        <Live block={exampleBlock(concept)} />
+        <Live block={exampleBlock(concept)} number={number} />
       </Part>
       {concept.sections.map((b) => (
-        <section class="part extra"><h3>{b.title ?? concept.title}</h3><Live block={b} /></section>
+        <section class="part extra"><h3>{b.title ?? concept.title}</h3><Live block={b} number={number} /></section>
       ))}
-      <Part name="shapes" title="Tensor shapes"><Live block={shapesBlock(concept)} /></Part>
+      <Part name="shapes" title="Tensor shapes"><Live block={shapesBlock(concept)} number={number} /></Part>
       <Part name="implementation" title="Actual implementation"><Implementation concept={concept} /></Part>
       <Part name="code" title="Code and mathematics"><CodeAndMathematics concept={concept} /></Part>
       <div class="two pair">
