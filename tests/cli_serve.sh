@@ -287,11 +287,14 @@ is "$(status_of 'POST /api/generate HTTP/1.1' 'Host: evil.example' --body "$word
 is "$(status_of 'POST /api/generate HTTP/1.1' 'Origin: http://evil.example' --body "$words")" 403 "another Origin"
 
 # HTTP-08 again: what nobody reads is not generated to its end.
-long='{"prompt": "the", "max_tokens": 4096, "temperature": 0}'
+# Under the sanitizers a token takes a hundred times as long.
+tokens=4096
+case $vitrine in */asan/*) tokens=200 ;; esac
+long="{\"prompt\": \"the\", \"max_tokens\": $tokens, \"temperature\": 0}"
 began=$(date +%s%N)
 body_of 'POST /api/generate HTTP/1.1' --body "$long" | tail -n 1 > .out
 whole=$((($(date +%s%N) - began) / 1000000))
-is "$(key tokens)" 4096 "one answer of 4096 tokens"
+is "$(key tokens)" $tokens "one answer of $tokens tokens"
 before=$(descriptors)
 began=$(date +%s%N)
 is "$(client leave "$port" 20 POST /api/generate "$long")" 20 \
@@ -302,7 +305,7 @@ contains "$(body_of 'POST /api/generate HTTP/1.1' --body '{"prompt": "the", "max
 left=$((($(date +%s%N) - began) / 1000000))
 # To their ends, two at a time, they would take ten times as long as one alone or more.
 ok "HTTP-08: what nobody hears is not said" [ $left -lt $((whole * 5)) ]
-show "one generation of 4096 tokens: $whole ms; 20 of them, left after the headers: $left ms"
+show "one generation of $tokens tokens: $whole ms; 20 of them, left after the headers: $left ms"
 stop INT
 is $status 130 "and the server was alive to be ended"
 is "$(cat log)" "" "it complained about nothing"
