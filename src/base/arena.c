@@ -6,8 +6,10 @@
  */
 #include "base/arena.h"
 #include "base/cpu.h"
+#include "base/progress.h"
 #include <assert.h>
 #include <errno.h>
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -19,6 +21,12 @@ size_t arena_piece(size_t n)
 {
     /* A length that cannot be rounded up is no block's: arena_new refuses it. */
     return n > SIZE_MAX - (PIECE - 1) ? SIZE_MAX : (n + (PIECE - 1)) / PIECE * PIECE;
+}
+
+size_t arena_size(size_t size)
+{
+    const size_t unit = size >= HUGE_PAGE ? HUGE_PAGE : UNIT;
+    return size > SIZE_MAX - (unit - 1) ? SIZE_MAX : (size + (unit - 1)) / unit * unit;
 }
 
 /* Maps `size` bytes from a multiple of HUGE_PAGE on, or returns NULL. */
@@ -40,18 +48,19 @@ vt_status arena_new(arena *a, size_t size, const char *what, vt_error *err)
 {
     memset(a, 0, sizeof *a);
     if (size == 0) return VT_OK;
-    const size_t memory = cpu_memory();
-    size_t rounded;
-    if ((memory != 0 && size > memory) || !size_add(size, HUGE_PAGE - 1, &rounded))
-        return fail(err, VT_TOO_LARGE, "%s needs %zu bytes; this machine has %zu",
-                    what, size, memory);
-    const size_t unit = size >= HUGE_PAGE ? HUGE_PAGE : UNIT;
-    rounded = (size + (unit - 1)) / unit * unit;
+    const size_t memory = cpu_memory(), rounded = arena_size(size);
+    if ((memory != 0 && size > memory) || rounded < size) {
+        char needed[24], there[24];
+        progress_bytes(needed, sizeof needed, (double)size);
+        progress_bytes(there, sizeof there, memory ? (double)memory : (double)NAN);
+        return fail(err, VT_TOO_LARGE, "%s needs %s of memory; this machine has %s "
+                    "(vitrine info --memory lists what for)", what, needed, there);
+    }
     char *base = map_aligned(rounded);
     if (!base)
         return fail(err, VT_TOO_LARGE, "%s needs %zu bytes: %s", what, size, strerror(ENOMEM));
 #if defined(MADV_HUGEPAGE)
-    if (unit == HUGE_PAGE) (void)madvise(base, rounded, MADV_HUGEPAGE);
+    if (rounded >= HUGE_PAGE) (void)madvise(base, rounded, MADV_HUGEPAGE);
 #endif
     for (size_t i = 0; i < rounded; i += PAGE) ((volatile char *)base)[i] = 0;
     a->base = base;
@@ -65,9 +74,9 @@ void arena_free(arena *a)
     memset(a, 0, sizeof *a);
 }
 
-void *arena_take(arena *a, size_t bytes)
+void *arena_take(arena *a, size_t size)
 {
-    const size_t n = arena_piece(bytes);
+    const size_t n = arena_piece(size);
     assert(n <= a->size - a->used);
     if (n == 0) return a->base ? a->base + a->used : NULL;
     void *piece = a->base + a->used;

@@ -9,18 +9,11 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+#include "base/clock.h"
 #include "base/interrupt.h"
 
 enum { SLICE_MS = 50, LAST_READS = 64 };
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static bool has_ended(pid_t pid)
 {
@@ -54,7 +47,7 @@ static bool hear(ear *e, int ms)
 
 static attend_end listen_to(pid_t pid, ear *e, double seconds, bool strict)
 {
-    const double start = now();
+    const double start = clock_now();
     for (;;) {
         if (has_ended(pid)) {               /* what it wrote is in the pipe */
             for (int i = 0; i < LAST_READS && e->from >= 0 && hear(e, 0); i++) { }
@@ -63,7 +56,7 @@ static attend_end listen_to(pid_t pid, ear *e, double seconds, bool strict)
         (void)hear(e, e->from < 0 ? 1 : SLICE_MS);
         if (interrupt_asked()) return ATTEND_INTERRUPTED;
         if (strict && e->overflowed) return ATTEND_FULL;
-        if (now() - start > seconds) return ATTEND_LATE;
+        if (clock_now() - start > seconds) return ATTEND_LATE;
     }
 }
 

@@ -10,6 +10,7 @@
 #define _GNU_SOURCE             /* sched_getaffinity */
 #include "base/cpu.h"
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -51,11 +52,33 @@ cpu_features cpu_detect(void)
     f.avx512 = zmm && fma && bit(b, 16) && bit(b, 17) && bit(b, 30) && bit(b, 31);
     return f;
 }
+
+static bool find_sha(void)
+{
+    uint32_t a, b, c, d, features;
+    if (!__get_cpuid(1, &a, &b, &features, &d)) return false;
+    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return false;
+    return bit(features, 9) && bit(features, 19) && bit(b, 29);
+}
+
+/* CPUID leaves a virtual machine, which takes longer than to hash a short text. */
+bool cpu_has_sha(void)
+{
+    static atomic_int known;                        /* 0: not asked yet */
+    int has = atomic_load(&known);
+    if (has == 0) atomic_store(&known, has = find_sha() ? 1 : 2);
+    return has == 1;
+}
 #else
+bool cpu_has_sha(void) { return false; }
+
 cpu_features cpu_detect(void)
 {
     cpu_features f;
     memset(&f, 0, sizeof f);
+#if defined(__aarch64__)
+    f.neon = true;              /* part of it, saved by every system */
+#endif
     return f;
 }
 #endif

@@ -12,9 +12,13 @@
 typedef struct cpu_features {
     bool avx2;          /* AVX2 and FMA */
     bool avx512;        /* AVX-512 F, VL, DQ, BW, and FMA */
+    bool neon;          /* of aarch64 */
 } cpu_features;
 
 cpu_features cpu_detect(void);
+
+/* The instructions of sha256_x86.c: SHA, SSSE3, SSE4.1.  Asked once. */
+bool cpu_has_sha(void);
 
 /* Processors this process may run on (its affinity counts), 1 to 1024. */
 int cpu_count(void);

@@ -11,3 +11,8 @@ vt_status interrupt_fail(vt_error *err)
 {
     return fail(err, VT_INTERRUPTED, "interrupted by signal %d; nothing is left behind", (int)asked);
 }
+
+vt_status interrupt_check(vt_error *err)
+{
+    return interrupt_asked() ? interrupt_fail(err) : VT_OK;
+}

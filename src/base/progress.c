@@ -28,13 +28,28 @@ void progress_duration(char *out, size_t size, double seconds)
 void progress_count(char *out, size_t size, double count)
 {
     /* Each limit is where the rounded text would need one digit more. */
-    if (!(count >= 0) || count > 1e15) snprintf(out, size, "-");
+    if (!(count >= 0) || count > 1e21) snprintf(out, size, "-");
     else if (count < 999.5) snprintf(out, size, "%.0f", count);
     else if (count < 99950) snprintf(out, size, "%.1fk", count / 1e3);
     else if (count < 999500) snprintf(out, size, "%.0fk", count / 1e3);
     else if (count < 99.95e6) snprintf(out, size, "%.2fM", count / 1e6);
     else if (count < 999.5e6) snprintf(out, size, "%.0fM", count / 1e6);
-    else snprintf(out, size, "%.1fG", count / 1e9);
+    else if (count < 999.95e9) snprintf(out, size, "%.1fG", count / 1e9);
+    else if (count < 999.95e12) snprintf(out, size, "%.1fT", count / 1e12);
+    else if (count < 999.95e15) snprintf(out, size, "%.1fP", count / 1e15);
+    else snprintf(out, size, "%.1fE", count / 1e18);
+}
+
+void progress_bytes(char *out, size_t size, double n)
+{
+    char count[24];
+    progress_count(count, sizeof count, n);
+    const size_t length = strlen(count);
+    const char unit = count[length - 1];        /* a digit, "-", or k, M, G ... */
+    if (unit == '-') snprintf(out, size, "-");
+    else if (unit >= '0' && unit <= '9')
+        snprintf(out, size, "%s byte%s", count, strcmp(count, "1") == 0 ? "" : "s");
+    else snprintf(out, size, "%.*s %cB", (int)length - 1, count, unit);
 }
 
 /* Losses and norms: four decimals while they are of an ordinary size. */

@@ -31,6 +31,9 @@ void progress_duration(char *out, size_t size, double seconds);
 /* "812", "21.3k", "1.24M", "3.5G"; "-" when unknown. */
 void progress_count(char *out, size_t size, double count);
 
+/* "0 bytes", "1 byte", "21.3 kB", "1.24 MB", "3.5 GB", by thousands; "-" when unknown. */
+void progress_bytes(char *out, size_t size, double n);
+
 typedef struct progress_curve_data {
     const double *loss;         /* n values; those that are not finite are left out */
     const double *val_loss;     /* n values, NaN where not measured; or NULL */

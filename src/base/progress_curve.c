@@ -1,6 +1,6 @@
 /* progress_curve.c -- the loss curve as text: see progress.h.
  *
- *     loss 3.5702 at step 4000, lowest validation loss 3.6411 (o)
+ *     loss 3.5702  o val 3.6423 (least 3.6411)
  *     6 |:
  *       |':.
  *     4 +   ''::....o....
@@ -195,17 +195,24 @@ static vt_status put_axis(bytes *out, const plot *p, const progress_curve_data *
     return bytes_printf(out, err, "\n%*s %s%*s\n", LABEL, "", left, (int)p->columns - a, right);
 }
 
-static vt_status put_title(bytes *out, const progress_curve_data *d, vt_error *err)
+/* The last losses; the least of validation where it is another, and there is room. */
+static vt_status put_title(bytes *out, const plot *p, const progress_curve_data *d, vt_error *err)
 {
-    double last = (double)NAN, best = (double)NAN;
+    const size_t begin = out->len;
+    double last = (double)NAN, val = (double)NAN, least = (double)NAN;
     for (size_t i = 0; i < d->n; i++) {
         if (isfinite(d->loss[i])) last = d->loss[i];
-        if (d->val_loss && isfinite(d->val_loss[i]) && !(d->val_loss[i] >= best))
-            best = d->val_loss[i];
+        if (!d->val_loss || !isfinite(d->val_loss[i])) continue;
+        val = d->val_loss[i];
+        if (!(val >= least)) least = val;
     }
     vt_status status = isnan(last) ? bytes_printf(out, err, "loss")
                                    : bytes_printf(out, err, "loss %.4g", last);
-    if (status == VT_OK && !isnan(best)) status = bytes_printf(out, err, "  o val %.4g", best);
+    if (status == VT_OK && !isnan(val)) status = bytes_printf(out, err, "  o val %.4g", val);
+    const size_t room = p->columns + LABEL + 1 - (out->len - begin);
+    char more[32];
+    const int n = snprintf(more, sizeof more, " (least %.4g)", least);
+    if (status == VT_OK && val > least && (size_t)n <= room) status = bytes_append(out, more, (size_t)n, err);
     return status == VT_OK ? bytes_append(out, "\n", 1, err) : status;
 }
 
@@ -229,7 +236,7 @@ vt_status progress_curve(bytes *out, const progress_curve_data *data, size_t wid
     p.cells = calloc(size, sizeof *p.cells);
     if (!p.cells) return fail_memory(err, size * sizeof *p.cells, "a curve");
     draw(&p, data);
-    vt_status status = put_title(out, data, err);
+    vt_status status = put_title(out, &p, data, err);
     if (status == VT_OK) status = put_rows(out, &p, err);
     if (status == VT_OK) status = put_axis(out, &p, data, err);
     free(p.cells);

@@ -1,5 +1,6 @@
 /* status.c -- see status.h. */
 #include "base/status.h"
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include "base/utf8.h"
@@ -25,6 +26,11 @@ vt_status fail(vt_error *err, vt_status status, const char *format, ...)
 vt_status fail_memory(vt_error *err, size_t bytes, const char *what)
 {
     return fail(err, VT_TOO_LARGE, "out of memory: %zu bytes for %s", bytes, what);
+}
+
+vt_status status_of(int error_number)
+{
+    return error_number == ENOMEM ? VT_TOO_LARGE : VT_IO;
 }
 
 bool size_mul(size_t a, size_t b, size_t *out)

@@ -19,6 +19,9 @@ vt_status fail(vt_error *err, vt_status status, const char *format, ...);
 /* "out of memory: %zu bytes for %s". */
 vt_status fail_memory(vt_error *err, size_t bytes, const char *what);
 
+/* Of a system call that failed: VT_TOO_LARGE where there was no memory, else VT_IO. */
+vt_status status_of(int error_number);
+
 /* a * b and a + b into *out; false when the result does not fit. */
 bool size_mul(size_t a, size_t b, size_t *out);
 bool size_add(size_t a, size_t b, size_t *out);

@@ -3,7 +3,7 @@
  * A launch costs well under a microsecond for the caller while the workers
  * still look out for it, and a wake-up of the system where they sleep.
  *
- * A launch is `n` tasks.  Whoever is free takes the next number from the
+ * A launch is `n` tasks.  Whoever is free takes the next numbers from the
  * ticket; the caller takes numbers too and waits until all n are finished, not
  * until all workers have come: one that wakes late finds nothing left.
  *
@@ -14,12 +14,12 @@
  *     caller                          worker
  *     ticket = (g+1, closed)          t = ticket
  *     task, context, n = ...          read task, context, n
- *     ticket = (g+1, 0)               ticket: t -> t + 1, only if still t
+ *     ticket = (g+1, 0)               ticket: t -> t + some, only if still t
  *
  * If a worker read anything new, the ticket it read before is gone and the
  * exchange fails; if the exchange succeeds for a number below n, the launch
  * can not end before that worker has finished.  All of these are atomic, with
- * sequential consistency; one exchange per task is no cost worth less proof.
+ * sequential consistency.
  *
  * Sleeping: a worker announces itself in `sleepers` and then looks at the
  * launch number; the caller raises the launch number and then looks at
@@ -76,7 +76,7 @@ static void relax(void)
 #endif
 }
 
-/* Takes numbers until none is left. */
+/* Takes numbers until none is left (guided self-scheduling: Polychronopoulos, Kuck 1987). */
 static void take_tasks(team *t, int worker)
 {
     for (;;) {
@@ -91,9 +91,13 @@ static void take_tasks(team *t, int worker)
             if (atomic_load(&t->ticket) == seen) return;
             continue;
         }
-        if (!atomic_compare_exchange_strong(&t->ticket, &seen, seen + 1)) continue;
-        task(context, first + (size_t)number, worker);
-        if (atomic_fetch_add(&t->finished, 1) + 1 == n && atomic_load(&t->waiting)) {
+        /* At first several at once: each exchange waits for the other threads' caches, as
+         * long as a small task takes.  The last ones singly, so that all end together. */
+        const size_t share = (n - (size_t)number) / (4 * (size_t)t->threads);
+        const size_t taken = share > 1 ? share : 1;
+        if (!atomic_compare_exchange_strong(&t->ticket, &seen, seen + taken)) continue;
+        for (size_t i = 0; i < taken; i++) task(context, first + (size_t)number + i, worker);
+        if (atomic_fetch_add(&t->finished, taken) + taken == n && atomic_load(&t->waiting)) {
             pthread_mutex_lock(&t->lock);
             pthread_cond_signal(&t->done);
             pthread_mutex_unlock(&t->lock);
@@ -210,13 +214,18 @@ static vt_status start_workers(team *t, vt_error *err)
     return VT_OK;
 }
 
+bool team_bytes(size_t *out, int threads, size_t worker_bytes, size_t shared_bytes)
+{
+    const size_t piece = arena_piece(worker_bytes), shared = arena_piece(shared_bytes);
+    return piece >= worker_bytes && shared >= shared_bytes &&
+           size_mul(piece, (size_t)threads, out) && size_add(*out, shared, out);
+}
+
 static vt_status team_memory(team *t, vt_error *err)
 {
     const size_t threads = (size_t)t->threads;
-    const size_t piece = arena_piece(t->worker_bytes), shared = arena_piece(t->shared_bytes);
     size_t size;
-    if (piece < t->worker_bytes || shared < t->shared_bytes || !size_mul(piece, threads, &size) ||
-        !size_add(size, shared, &size))
+    if (!team_bytes(&size, t->threads, t->worker_bytes, t->shared_bytes))
         return fail(err, VT_TOO_LARGE, "scratch of %zu bytes for each of %d threads and %zu "
                     "for all is too large", t->worker_bytes, t->threads, t->shared_bytes);
     const vt_status status = arena_new(&t->memory, size, "scratch memory", err);

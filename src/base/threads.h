@@ -18,6 +18,9 @@ typedef void team_task(void *context, size_t i, int worker);
 VT_MUST_CHECK vt_status team_new(team **out, int threads, size_t worker_bytes,
                                  size_t shared_bytes, vt_error *err);
 void team_free(team *t);
+/* Bytes that such a team's scratch takes; false where they overflow. */
+VT_MUST_CHECK bool team_bytes(size_t *out, int threads, size_t worker_bytes,
+                              size_t shared_bytes);
 
 int    team_size(const team *t);
 void  *team_scratch(team *t, int worker);   /* 64-byte aligned */

@@ -33,7 +33,11 @@
  * The caller releases *out with json_decref. */
 VT_MUST_CHECK vt_status js_parse(json_t **out, const void *text, size_t n, const char *name,
                                  vt_error *err);
-/* The same of a file of at most `limit` bytes. */
+/* The same of one line of a file: `name` says which ("metrics.jsonl: line 5"), errors add
+ * the column. */
+VT_MUST_CHECK vt_status js_parse_line(json_t **out, const void *text, size_t n, const char *name,
+                                      vt_error *err);
+/* The same of a regular file of at most `limit` bytes. */
 VT_MUST_CHECK vt_status js_read(json_t **out, const char *path, size_t limit, vt_error *err);
 
 /* Required fields of `object`; `where` opens the error ("config.json").  A
@@ -77,6 +81,7 @@ typedef struct js_writer {
     vt_error      error;
     int           depth;
     bool          key;                  /* a key waits for its value */
+    bool          line;                 /* the next item begins a line */
     bool          object[JS_DEPTH];
     bool          filled[JS_DEPTH];     /* holds something: a comma is due */
 } js_writer;
@@ -90,6 +95,8 @@ void js_close_object(js_writer *w);
 void js_open_array(js_writer *w);
 void js_close_array(js_writer *w);
 void js_key(js_writer *w, const char *key);
+/* The next item or key begins a line (in JS_LINE and JS_COMPACT). */
+void js_break(js_writer *w);
 
 void js_int(js_writer *w, int64_t value);
 void js_uint(js_writer *w, uint64_t value);

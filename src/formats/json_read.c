@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "base/utf8.h"
+#include "formats/json_memory.h"
 
 /* A message on one line: jansson quotes what it read, newlines and half
  * characters included. */
@@ -43,48 +44,73 @@ static void place(const unsigned char *text, size_t at, size_t *line, size_t *co
     *column = at - begin + 1;
 }
 
-vt_status js_parse(json_t **out, const void *text, size_t n, const char *name, vt_error *err)
+/* "line 3, column 5 (byte 20)" of a text of lines; of one line only its column. */
+static const char *place_text(char out[80], const void *text, size_t at, bool lines)
 {
-    *out = NULL;
-    const size_t bad = utf8_first_bad(text, n);
     size_t line, column;
+    place(text, at, &line, &column);
+    if (lines) snprintf(out, 80, "line %zu, column %zu (byte %zu)", line, column, at);
+    else snprintf(out, 80, "column %zu", column);
+    return out;
+}
+
+static vt_status parse(json_t **out, const void *text, size_t n, const char *name, bool lines,
+                       vt_error *err)
+{
+    char where[80];
+    *out = NULL;
+    /* A NUL is never JSON, but jansson passes over one behind a number or a word. */
+    const unsigned char *nul = n ? memchr(text, 0, n) : NULL;
+    const size_t not_utf8 = utf8_first_bad(text, n);
+    const size_t at_nul = nul ? (size_t)(nul - (const unsigned char *)text) : n;
+    const size_t bad = at_nul < not_utf8 ? at_nul : not_utf8;
     if (n >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0)
         return fail(err, VT_BAD_INPUT, "%s: byte 0: expected JSON, found a byte order mark", name);
     if (bad < n) {
-        place(text, bad, &line, &column);
-        return fail(err, VT_BAD_INPUT, "%s: line %zu, column %zu (byte %zu): "
-                    "expected UTF-8, found byte %02X", name, line, column, bad,
-                    ((const unsigned char *)text)[bad]);
+        return fail(err, VT_BAD_INPUT, "%s: %s: expected %s, found byte %02X", name,
+                    place_text(where, text, bad, lines), bad == at_nul ? "JSON" : "UTF-8", ((const unsigned char *)text)[bad]);
     }
+    const vt_status s = json_memory_begin(text, n, name, err);
+    if (s) return s;
     const locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    if (plain == (locale_t)0) return fail_memory(err, sizeof plain, "the C locale");
+    if (plain == (locale_t)0) {
+        (void)json_memory_end(out);
+        return fail_memory(err, sizeof plain, "the C locale");
+    }
     const locale_t before = uselocale(plain);
     json_error_t error;
     json_t *root = json_loadb(n ? text : "", n, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
     uselocale(before);
     freelocale(plain);
+    if (json_memory_end(&root)) return fail_memory(err, n, name);
     if (!root) {
         char what[JSON_ERROR_TEXT_LENGTH];
         one_line(what, sizeof what, error.text);
-        if (json_error_code(&error) == json_error_out_of_memory)
-            return fail_memory(err, n, name);
         /* jansson's position is the number of bytes read: name the last. */
         size_t at = error.position > 0 ? (size_t)error.position : 0;
         if (at > n || json_error_code(&error) == json_error_premature_end_of_input) at = n;
         else if (at > 0) at--;
-        place(text, at, &line, &column);
-        return fail(err, VT_BAD_INPUT, "%s: line %zu, column %zu (byte %zu): %s",
-                    name, line, column, at, what);
+        return fail(err, VT_BAD_INPUT, "%s: %s: %s", name, place_text(where, text, at, lines), what);
     }
     *out = root;
     return VT_OK;
+}
+
+vt_status js_parse(json_t **out, const void *text, size_t n, const char *name, vt_error *err)
+{
+    return parse(out, text, n, name, true, err);
+}
+
+vt_status js_parse_line(json_t **out, const void *text, size_t n, const char *name, vt_error *err)
+{
+    return parse(out, text, n, name, false, err);
 }
 
 vt_status js_read(json_t **out, const char *path, size_t limit, vt_error *err)
 {
     bytes text = { 0 };
     *out = NULL;
-    vt_status status = io_read(&text, path, limit, err);
+    vt_status status = io_read_regular(&text, path, limit, err);
     if (status == VT_OK) status = js_parse(out, text.data, text.len, path, err);
     bytes_free(&text);
     return status;

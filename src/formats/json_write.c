@@ -103,8 +103,10 @@ static void before_item(js_writer *w)
 {
     const int d = w->depth;
     if (d == 0) return;
-    if (w->filled[d - 1]) puts_(w, w->style == JS_LINE ? ", " : ",");
+    if (w->filled[d - 1]) puts_(w, w->style == JS_LINE && !w->line ? ", " : ",");
     w->filled[d - 1] = true;
+    if (w->line && w->style != JS_PRETTY) puts_(w, "\n");
+    w->line = false;
     if (w->style == JS_PRETTY) new_line(w);
 }
 
@@ -178,6 +180,8 @@ void js_key(js_writer *w, const char *key)
     puts_(w, w->style == JS_COMPACT ? ":" : ": ");
     w->key = true;
 }
+
+void js_break(js_writer *w) { w->line = true; }
 
 static void word(js_writer *w, const char *text)
 {

@@ -375,9 +375,10 @@ vt_status npz_open(npz_file *f, const char *path, vt_error *err)
     /* O_NONBLOCK: the opening of a pipe would wait for its writer. */
     do f->file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     while (f->file < 0 && errno == EINTR);
-    if (f->file < 0) status = fail(err, VT_IO, "%s: cannot open: %s", path, strerror(errno));
+    if (f->file < 0) status = fail(err, status_of(errno), "%s: cannot open: %s", path,
+                                   strerror(errno));
     else if (fstat(f->file, &info) != 0)
-        status = fail(err, VT_IO, "%s: cannot stat: %s", path, strerror(errno));
+        status = fail(err, status_of(errno), "%s: cannot stat: %s", path, strerror(errno));
     else if (!S_ISREG(info.st_mode))
         status = fail(err, VT_IO, "%s: expected a regular file", path);
     else f->size = (uint64_t)info.st_size;

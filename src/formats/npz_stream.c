@@ -41,7 +41,8 @@ vt_status npz_pread(const npz_file *f, uint64_t at, void *out, size_t n, vt_erro
     while (n > 0) {
         const ssize_t got = pread(f->file, p, n < CALL_MOST ? n : CALL_MOST, (off_t)at);
         if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return fail(err, VT_IO, "%s: cannot read: %s", f->path, strerror(errno));
+        if (got < 0) return fail(err, status_of(errno), "%s: cannot read: %s", f->path,
+                                 strerror(errno));
         if (got == 0)
             return fail(err, VT_BAD_INPUT, "%s: the file ends at byte %llu, %zu more were there "
                         "when it was opened", f->path, (unsigned long long)at, n);

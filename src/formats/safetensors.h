@@ -66,8 +66,9 @@ typedef struct st_file {
     const st_tensor **by_name;
 } st_file;
 
-/* Reads the file whole (at most `limit` bytes) and checks all of it.  On
- * failure *f is zeroed; VT_BAD_INPUT for a fault of the format. */
+/* Reads a regular file (VT_IO: anything else) of at most `limit` bytes (VT_TOO_LARGE):
+ * the header, which is checked, then the data.  On failure *f is zeroed; VT_BAD_INPUT
+ * for a fault of the format. */
 VT_MUST_CHECK vt_status st_open(st_file *f, const char *path, size_t limit, vt_error *err);
 /* The same of bytes at hand, which it takes over, also on failure. */
 VT_MUST_CHECK vt_status st_open_bytes(st_file *f, bytes *content, const char *name,

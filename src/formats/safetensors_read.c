@@ -3,7 +3,10 @@
  * Checks, in this order, each before what it guards is used: the file holds 8
  * bytes; the header's length is within ST_HEADER_MAX and the file; the header
  * is a JSON object without duplicate keys; each entry's type, shape and range
- * agree and lie within the data; the ranges, sorted, tile the data exactly.
+ * agree and lie within the data; the ranges, sorted, tile the data exactly.  Of a file
+ * that is opened by its name only then the data is read: its length is a claim, too (a
+ * sparse file of 100 GB takes a block of the disk), and memory is asked for once all of
+ * it is spoken for.
  *
  * What it does not do: convert between types; accept types of less than a
  * byte.  Fields of an entry that the format does not know are passed over, as
@@ -13,7 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/utf8.h"
+#include <unistd.h>
 #include "formats/json.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the data is copied as it stands");
@@ -115,7 +118,21 @@ static vt_status read_sizes(const json_t *entry, const char *key, const char *wh
     return status;
 }
 
-/* `data` is the offset of the data in the file, `length` its bytes. */
+/* By how many bytes the file is too short for the last of its tensors. */
+static size_t missing(const st_file *f, size_t length)
+{
+    const char *key;
+    json_t *entry;
+    size_t most = length;
+    json_object_foreach(f->header, key, entry) {
+        const json_int_t end = json_integer_value(json_array_get(
+            json_object_get(entry, "data_offsets"), 1));
+        if (end > 0 && (uint64_t)end > most) most = (size_t)end;
+    }
+    return most - length;
+}
+
+/* `data` is the offset of the data in the file, `length` its bytes; t->data is left. */
 static vt_status read_entry(st_tensor *t, const json_t *entry, const st_file *f, size_t data,
                             size_t length, vt_error *err)
 {
@@ -135,9 +152,15 @@ static vt_status read_entry(st_tensor *t, const json_t *entry, const st_file *f,
     if (count != 2)
         return fail(err, VT_BAD_INPUT, "%s: field \"data_offsets\": expected two numbers, found %zu",
                     where, count);
-    if (range[0] > range[1] || range[1] > length)
+    if (range[0] > range[1])
         return fail(err, VT_BAD_INPUT, "%s: bytes %zu..%zu are not within the %zu bytes of data",
                     where, range[0], range[1], length);
+    if (range[1] > length) {
+        const size_t lacks = missing(f, length);
+        return fail(err, VT_BAD_INPUT, "%s: bytes %zu..%zu are not within the %zu bytes of data: the "
+                    "file is %zu byte%s short (is it cut off?)", where, range[0], range[1], length,
+                    lacks, lacks == 1 ? "" : "s");
+    }
     st_shape_text(shape, sizeof shape, t->rank, t->shape);
     if (!st_bytes(t->dtype, t->rank, t->shape, &nbytes))
         return fail(err, VT_BAD_INPUT, "%s: shape %s of %s has more bytes than a size can hold",
@@ -149,7 +172,6 @@ static vt_status read_entry(st_tensor *t, const json_t *entry, const st_file *f,
                     range[1] - range[0]);
     t->begin = data + range[0];
     t->nbytes = nbytes;
-    t->data = f->content.data + t->begin;
     return VT_OK;
 }
 
@@ -170,8 +192,8 @@ static int by_name(const void *a, const void *b)
     return strcmp((*p)->name, (*q)->name);
 }
 
-/* The sorted ranges must follow one another from `data` to the file's end. */
-static vt_status check_tiling(const st_file *f, size_t data, vt_error *err)
+/* The sorted ranges must follow one another from `data` to the file's end at `len`. */
+static vt_status check_tiling(const st_file *f, size_t data, size_t len, vt_error *err)
 {
     size_t at = data;
     for (size_t i = 0; i < f->count; i++) {
@@ -185,9 +207,9 @@ static vt_status check_tiling(const st_file *f, size_t data, vt_error *err)
                         "no tensor", f->path, at, t->begin, st_shown(t->name), t->name);
         at += t->nbytes;
     }
-    if (at != f->content.len)
+    if (at != len)
         return fail(err, VT_BAD_INPUT, "%s: %zu bytes from byte %zu to the end belong to no tensor",
-                    f->path, f->content.len - at, at);
+                    f->path, len - at, at);
     return VT_OK;
 }
 
@@ -207,10 +229,9 @@ static vt_status check_metadata(const st_file *f, const json_t *meta, vt_error *
     return VT_OK;
 }
 
-/* Length and JSON of the header; *data is where the tensors' bytes begin. */
-static vt_status read_header(st_file *f, size_t *data, vt_error *err)
+/* The length of the header, from the first 8 of a file's `len` bytes. */
+static vt_status read_length(const st_file *f, size_t len, size_t *header, vt_error *err)
 {
-    const size_t len = f->content.len;
     if (len < LENGTH_BYTES)
         return fail(err, VT_BAD_INPUT, "%s: the file has %zu bytes, expected 8 with the header's "
                     "length and more", f->path, len);
@@ -223,16 +244,23 @@ static vt_status read_header(st_file *f, size_t *data, vt_error *err)
         return fail(err, VT_BAD_INPUT, "%s: byte 0: header of %llu bytes, the file has %zu behind "
                     "its length (is it cut off?)", f->path, (unsigned long long)n,
                     len - LENGTH_BYTES);
-    if (n < 2 || f->content.data[LENGTH_BYTES] != '{')
-        return fail(err, VT_BAD_INPUT, "%s: byte 8: header of %llu bytes, expected a JSON object",
-                    f->path, (unsigned long long)n);
-    char name[400];
-    snprintf(name, sizeof name, "%.*s: header", st_path_shown(f->path), f->path);
-    *data = LENGTH_BYTES + (size_t)n;
-    return js_parse(&f->header, f->content.data + LENGTH_BYTES, (size_t)n, name, err);
+    *header = (size_t)n;
+    return VT_OK;
 }
 
-static vt_status read_tensors(st_file *f, size_t data, vt_error *err)
+/* Parses the n bytes of the header, which are in memory. */
+static vt_status read_header(st_file *f, size_t n, vt_error *err)
+{
+    if (n < 2 || f->content.data[LENGTH_BYTES] != '{')
+        return fail(err, VT_BAD_INPUT, "%s: byte 8: header of %zu bytes, expected a JSON object",
+                    f->path, n);
+    char name[400];
+    snprintf(name, sizeof name, "%.*s: header", st_path_shown(f->path), f->path);
+    return js_parse(&f->header, f->content.data + LENGTH_BYTES, n, name, err);
+}
+
+/* All entries, of a file of `len` bytes whose data begins at `data`. */
+static vt_status read_tensors(st_file *f, size_t data, size_t len, vt_error *err)
 {
     const size_t keys = json_object_size(f->header);
     const char *key;
@@ -248,39 +276,60 @@ static vt_status read_tensors(st_file *f, size_t data, vt_error *err)
         } else {
             st_tensor *t = &f->tensors[f->count++];
             t->name = key;
-            status = read_entry(t, entry, f, data, f->content.len - data, err);
+            status = read_entry(t, entry, f, data, len - data, err);
         }
         if (status != VT_OK) return status;
     }
     qsort(f->tensors, f->count, sizeof *f->tensors, by_place);
     for (size_t i = 0; i < f->count; i++) f->by_name[i] = &f->tensors[i];
     qsort(f->by_name, f->count, sizeof *f->by_name, by_name);
-    return check_tiling(f, data, err);
+    return check_tiling(f, data, len, err);
+}
+
+/* The whole file of `len` bytes: in memory where file is -1, else read step by step. */
+static vt_status read_file(st_file *f, int file, size_t len, vt_error *err)
+{
+    vt_status s = VT_OK;
+    size_t n = 0;
+    if (file >= 0)
+        s = io_read_more(&f->content, file, len < LENGTH_BYTES ? len : LENGTH_BYTES, f->path, err);
+    if (s || (s = read_length(f, len, &n, err)) ||
+        (file >= 0 && (s = io_read_more(&f->content, file, n, f->path, err))) ||
+        (s = read_header(f, n, err)) || (s = read_tensors(f, LENGTH_BYTES + n, len, err)) ||
+        (file >= 0 && (s = io_read_more(&f->content, file, len - LENGTH_BYTES - n, f->path, err))))
+        return s;
+    for (size_t i = 0; i < f->count; i++) f->tensors[i].data = f->content.data + f->tensors[i].begin;
+    return VT_OK;
+}
+
+static vt_status take_path(st_file *f, const char *path, vt_error *err)
+{
+    f->path = strdup(path);
+    return f->path ? VT_OK : fail_memory(err, strlen(path) + 1, "a path");
 }
 
 vt_status st_open_bytes(st_file *f, bytes *content, const char *name, vt_error *err)
 {
-    size_t data = 0;
     *f = (st_file){ .content = *content };
     *content = (bytes){ 0 };
-    f->path = malloc(strlen(name) + 1);
-    vt_status status = f->path ? VT_OK : fail_memory(err, strlen(name) + 1, "a path");
-    if (status == VT_OK) {
-        strcpy(f->path, name);
-        status = read_header(f, &data, err);
-    }
-    if (status == VT_OK) status = read_tensors(f, data, err);
+    vt_status status = take_path(f, name, err);
+    if (status == VT_OK) status = read_file(f, -1, f->content.len, err);
     if (status != VT_OK) st_close(f);
     return status;
 }
 
 vt_status st_open(st_file *f, const char *path, size_t limit, vt_error *err)
 {
-    bytes content;
+    int file;
+    size_t len;
     *f = (st_file){ 0 };
-    const vt_status status = io_read(&content, path, limit, err);
+    vt_status status = io_open_regular(&file, &len, path, limit, err);
     if (status != VT_OK) return status;
-    return st_open_bytes(f, &content, path, err);
+    status = take_path(f, path, err);
+    if (status == VT_OK) status = read_file(f, file, len, err);
+    (void)close(file);
+    if (status != VT_OK) st_close(f);
+    return status;
 }
 
 void st_close(st_file *f)

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "formats/form.h"
 
 enum { PIECE = 1 << 16 };       /* bytes read at a time: a multiple of every element */
 
@@ -349,15 +350,11 @@ vt_status tensors_read_i32(const tensors *f, const tensor *t, int32_t *out, vt_e
 
 /* --- writing ------------------------------------------------------------ */
 
-static bool ends_in(const char *path, const char *extension)
-{
-    const size_t n = strlen(path), m = strlen(extension);
-    return n > m && strcmp(path + n - m, extension) == 0 && path[n - m - 1] != '/';
-}
-
 vt_status tensors_write(const char *path, const st_item *items, size_t count, vt_error *err)
 {
-    if (ends_in(path, ".npz")) return npz_write(path, items, count, err);
-    if (ends_in(path, ".safetensors")) return st_write(path, items, count, NULL, 0, err);
-    return fail(err, VT_USAGE, "%s: expected a name that ends in .npz or .safetensors", path);
+    form f;
+    const vt_status s = form_of(&f, path, FORM_NPZ | FORM_SAFETENSORS, err);
+    if (s) return s;
+    return f == FORM_NPZ ? npz_write(path, items, count, err)
+                         : st_write(path, items, count, NULL, 0, err);
 }

@@ -39,7 +39,8 @@ VT_MUST_CHECK vt_status bpe_ids_append(bpe_ids *ids, int id, vt_error *err);
  * order, a prefix first).  So the merges depend neither on the order of the
  * texts nor on the team (NULL: the caller alone).  A pair must occur twice:
  * training may end early, bpe_merges() says how many were learned; an empty
- * corpus learns none.  VT_USAGE for a negative or unusable `merges`. */
+ * corpus learns none.  VT_USAGE for a negative or unusable `merges`; VT_INTERRUPTED where
+ * a signal asks to stop (interrupt.h). */
 VT_MUST_CHECK vt_status bpe_train(bpe **out, const bpe_text *docs, size_t ndocs,
                                   int merges, team *t, vt_error *err);
 void bpe_free(bpe *b);                                      /* also NULL */

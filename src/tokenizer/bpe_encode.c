@@ -21,14 +21,15 @@
  * itself.  Special tokens are not looked for: a caller that wants one adds
  * bpe_end() to the ids itself.
  */
+#include "base/interrupt.h"
 #include "tokenizer/bpe_internal.h"
 #include "tokenizer/presplit.h"
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CACHED = 64, CACHE_WORDS = 1 << 20 };
-enum { NOWHERE = UINT32_MAX };
+enum { CACHED = 64, CACHE_WORDS = 1 << 20, WORDS_AT_ONCE = 4096 };
+#define NOWHERE UINT32_MAX
 enum { DEAD = -1 };
 
 struct bpe_cache {
@@ -235,9 +236,10 @@ vt_status bpe_encode_cached(const bpe *b, bpe_cache *c, const void *text, size_t
 {
     const size_t before = append_to->len;
     const unsigned char *p = text;
-    while (n > 0) {
+    for (size_t words = 0; n > 0; words++) {
         const size_t len = presplit_next(p, n);
-        const vt_status status = encode_cached_word(b, c, p, len, append_to, err);
+        vt_status status = words % WORDS_AT_ONCE == 0 ? interrupt_check(err) : VT_OK;
+        if (!status) status = encode_cached_word(b, c, p, len, append_to, err);
         if (status) {
             append_to->len = before;
             return status;

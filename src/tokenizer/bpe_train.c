@@ -47,8 +47,9 @@
 #include <assert.h>
 #include <limits.h>
 #include <stdlib.h>
+#include "base/interrupt.h"
 
-enum { NOWHERE = UINT32_MAX };              /* no position, no list entry */
+#define NOWHERE UINT32_MAX              /* no position, no list entry */
 enum { DEAD = -1 };                         /* token of a position that was joined */
 
 typedef struct pair {
@@ -338,7 +339,7 @@ vt_status bpe_train(bpe **out, const bpe_text *docs, size_t ndocs, int merges, t
     wordset_free(&words);
     if (!status) status = first_counts(&t, err);
     for (uint32_t best; !status && t.b->merges < merges && best_pair(&t, &best);)
-        status = merge(&t, best, err);
+        status = interrupt_asked() ? interrupt_fail(err) : merge(&t, best, err);
     if (!status) status = bpe_finish(t.b, 256 + t.b->merges, err);
     if (status) goto done;
     *out = t.b;

@@ -6,6 +6,7 @@
  * Sums do not depend on who counted what, and nothing reads the order of slots.
  * Words point into the documents; only the table takes memory.
  */
+#include "base/interrupt.h"
 #include "tokenizer/bpe_internal.h"
 #include "tokenizer/presplit.h"
 #include <stdlib.h>
@@ -90,6 +91,7 @@ static void count_span(void *context, size_t i, int worker)
     counting *c = context;
     const unsigned char *p = c->span[i].data;
     size_t n = c->span[i].len;
+    if (c->status[worker] == VT_OK) c->status[worker] = interrupt_check(&c->error[worker]);
     while (n > 0 && c->status[worker] == VT_OK) {
         const size_t len = presplit_next(p, n);
         const word w = { p, len, word_hash(p, len), 1 };
