@@ -9,6 +9,9 @@
  * The loss is put together without lse: where the logits are large, lse has
  * lost digits that the loss still needs.  Two passes over a row that the first
  * has brought into the cache; backward makes p from lse in one.
+ *
+ * learn is both, temperature 1, and its gradient takes the place of the logits: a
+ * training step needs them no longer, and the row is still in the cache.
  */
 #include <math.h>
 #include "base/elementary.h"
@@ -60,18 +63,50 @@ static float row_sum(const float *l, size_t n, float max, float i)
     return vec_sum(vec_add(sum[0], sum[1]));
 }
 
+static void forward_row(const job *z, size_t n)
+{
+    const float *l = z->l + n * z->V;
+    const float max = row_max(l, z->V);
+    const float log_sum = log_f32(row_sum(l, z->V, max, z->inverse));
+    const int y = z->target[n];
+    z->lse[n] = max * z->inverse + log_sum;
+    z->loss[n] = y == VT_IGNORE ? 0 : log_sum + (max - l[y]) * z->inverse;
+}
+
 static void forward_task(void *context, size_t i, int worker)
 {
     const job *z = context;
     (void)worker;
     const size_t end = z->N - i * ROWS < ROWS ? z->N : (i + 1) * ROWS;
+    for (size_t n = i * ROWS; n < end; n++) forward_row(z, n);
+}
+
+/* What backward adds to 0. */
+static void learn_row(const job *z, size_t n)
+{
+    float *l = z->dl + n * z->V;
+    const int y = z->target[n];
+    const vec g = vec_set1(z->dloss[n]), lse = vec_set1(z->lse[n]), zero = vec_zero();
+    for (size_t v = 0; v < z->V; v += VEC_LANES) {
+        const size_t left = z->V - v < VEC_LANES ? z->V - v : VEC_LANES;
+        if (y == VT_IGNORE) {
+            vec_store_n(l + v, zero, left);
+            continue;
+        }
+        const vec p = vec_exp(vec_sub(vec_load_n(l + v, left), lse));
+        vec_store_n(l + v, vec_fma(g, p, zero), left);
+    }
+    if (y != VT_IGNORE) l[y] -= z->dloss[n];
+}
+
+static void learn_task(void *context, size_t i, int worker)
+{
+    const job *z = context;
+    (void)worker;
+    const size_t end = z->N - i * ROWS < ROWS ? z->N : (i + 1) * ROWS;
     for (size_t n = i * ROWS; n < end; n++) {
-        const float *l = z->l + n * z->V;
-        const float max = row_max(l, z->V);
-        const float log_sum = log_f32(row_sum(l, z->V, max, z->inverse));
-        const int y = z->target[n];
-        z->lse[n] = max * z->inverse + log_sum;
-        z->loss[n] = y == VT_IGNORE ? 0 : log_sum + (max - l[y]) * z->inverse;
+        forward_row(z, n);
+        learn_row(z, n);
     }
 }
 
@@ -116,4 +151,12 @@ void FAST(crossentropy_backward)(team *tm, float *dlogits, const float *dloss,
     job z = { .dl = dlogits, .dloss = dloss, .row_lse = lse, .l = logits, .target = target,
               .inverse = 1 / temperature, .N = (size_t)N, .V = (size_t)V };
     team_run(tm, (z.N + ROWS - 1) / ROWS, backward_task, &z);
+}
+
+void FAST(crossentropy_learn)(team *tm, float *loss, float *lse, float *logits,
+                              const float *dloss, const int *target, int N, int V)
+{
+    job z = { .loss = loss, .lse = lse, .l = logits, .dl = logits, .dloss = dloss,
+              .target = target, .inverse = 1, .N = (size_t)N, .V = (size_t)V };
+    team_run(tm, (z.N + ROWS - 1) / ROWS, learn_task, &z);
 }

@@ -42,6 +42,12 @@ void REF(linear_forward)(scalar *out, const scalar *x, const scalar *w,
 void REF(linear_backward)(scalar *dx, scalar *dw, scalar *dbias,
                           const scalar *dout, const scalar *x, const scalar *w,
                           int N, int C, int OC);
+/* linear_in_order.c: the same bits, sooner */
+void REF(in_order_linear_forward)(scalar *out, const scalar *x, const scalar *w,
+                                  const scalar *bias, int N, int C, int OC);
+void REF(in_order_linear_backward)(scalar *dx, scalar *dw, scalar *dbias,
+                                   const scalar *dout, const scalar *x, const scalar *w,
+                                   int N, int C, int OC);
 
 /* softmax.c: out, x (N, V) */
 void REF(softmax_forward)(scalar *out, const scalar *x, int N, int V);

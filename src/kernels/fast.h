@@ -1,7 +1,7 @@
 /* fast.h -- names and prototypes of the fast kernels.
  *
  * Every *_fast.c is one text compiled once for each instruction set, with
- * -DVT_ISA=portable, avx2 or avx512; FAST(gelu_forward) is then
+ * -DVT_ISA=portable, avx2, avx512, neon or wasm; FAST(gelu_forward) is then
  * fast_gelu_forward_avx512.  ops_fast.c puts one set's kernels into a table,
  * ops.c picks a table.  What a kernel means, ops.h says; how it is cut into
  * tasks and why it is right, its own file.
@@ -38,7 +38,8 @@ typedef struct fast_set {
     void (*scratch)(const ops_sizes *z, size_t *worker, size_t *shared);
 } fast_set;
 
-extern const fast_set fast_set_portable, fast_set_avx2, fast_set_avx512, fast_set_wasm;
+extern const fast_set fast_set_portable, fast_set_avx2, fast_set_avx512, fast_set_neon,
+                      fast_set_wasm;
 
 /* *at = max(*at, count * bytes), SIZE_MAX where that does not fit. */
 static inline void fast_raise(size_t *at, size_t count, size_t bytes)
@@ -69,6 +70,17 @@ void FAST(linear_forward)(team *, float *out, const float *x, const float *w,
 void FAST(linear_backward)(team *, float *dx, float *dw, float *dbias,
                            const float *dout, const float *x, const float *w,
                            int N, int C, int OC);
+void FAST(linear_gelu_forward)(team *, float *out, float *y, const float *x, const float *w,
+                               const float *bias, int N, int C, int OC);
+void FAST(linear_residual_forward)(team *, float *out, const float *a, const float *x,
+                                   const float *w, const float *bias, int N, int C, int OC);
+void FAST(linear_set_backward)(team *, float *dx, float *dw, float *dbias, const float *dout,
+                               const float *x, const float *w, const float *pre,
+                               int N, int C, int OC);
+void FAST(tied_forward)(team *, float *out, const float *x, const float *w, int N, int C, int OC);
+void FAST(tied_set_backward)(team *, float *dx, float *dw, const float *dout, const float *x,
+                             const float *w, int N, int C, int OC);
+void FAST(linear_scratch)(const ops_sizes *z, size_t *worker, size_t *shared);
 
 void FAST(attention_forward)(team *, float *out, float *lse,
                              const float *q, size_t ldq,
@@ -94,10 +106,19 @@ void FAST(crossentropy_backward)(team *, float *dlogits, const float *dloss,
                                  const float *lse, const float *logits,
                                  const int *target, float temperature, int N, int V);
 
+void FAST(crossentropy_learn)(team *, float *loss, float *lse, float *logits,
+                              const float *dloss, const int *target, int N, int V);
+
+void FAST(weights)(team *, double *w, const float *logits, double max, double temperature,
+                   size_t n);
+
 double FAST(sum_squares)(team *, const float *x, size_t n);
 void   FAST(adamw)(team *, float *w, float *m, float *v, const float *g, size_t n,
                    float clip, float lr, float beta1, float beta2, float eps,
                    float decay, int t);
+void   FAST(adamw_spans)(team *, float *w, float *m, float *v, float *g, size_t n,
+                         const adamw_span *spans, size_t nspans, bool clear,
+                         float clip, float lr, float beta1, float beta2, float eps, int t);
 #endif
 
 #endif

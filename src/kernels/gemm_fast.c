@@ -14,23 +14,31 @@
  * of b serves ROWS, so that loads take less time than arithmetic.  b is copied,
  * KC steps of k at a time, into a panel as wide as the tile: contiguous, so
  * that it streams, padded with zeros, so that the tile knows no edge, and small
- * enough to stay near while all the rows of a task pass over it.  a is read
- * where it lies.  A task is a block of rows times one panel; it copies its
- * own panel, which costs 1 / (rows of the block) of its work and saves the
- * threads from waiting for each other.
+ * enough to stay near while all the rows of a task pass over it.
+ *
+ * A task is a block of rows times a few panels; it copies its own, which costs
+ * 1 / (rows of the block) of its work and saves the threads from waiting for each
+ * other.  KC steps of its rows of a stay in the second-level cache while the
+ * panels pass: copied, where they would not be found fast as they lie (each step
+ * in another page, or rows that share the few places of a cache set).  In large
+ * products the copies would wait for memory: while a panel is in use the lines of
+ * the next are asked for, and so are those of the next tile of c.
  *
  * With few rows the copy does not pay: they read b where it lies (`direct`).  A
  * single row, the product of a vector and a matrix, runs at the speed of memory:
  * its part of c stays in the first-level cache and GROUP rows of b pass by at
  * a time, each a long contiguous piece, as prefetchers and page tables like it.
  *
- * Not here: blocks for a cache beyond the second level (a block of a is read
- * again for each panel), alpha and beta.
+ * What is done to a finished sum (`finish`: a sum with the residual stream, GELU) is
+ * done a tile at a time, before it leaves the first-level cache.
+ *
+ * Not here: panels that threads share, alpha and beta.
  *
  * K. Goto, R. A. van de Geijn, "Anatomy of high-performance matrix
  * multiplication", ACM TOMS 34(3), 2008 (panels and tiles, section 4).
  */
 #include "kernels/gemm_fast.h"
+#include "kernels/gelu_fast.h"
 #include "kernels/simd.h"
 
 /* Tile: as many registers as leave room for VECS of b and one of a. */
@@ -44,12 +52,20 @@ enum { ROWS = 4, VECS = 2 };            /* 8 of 16 */
 enum {
     PANEL = VECS * VEC_LANES,           /* columns of a panel */
     KC    = 256,                        /* steps of a panel: 32 KiB of avx512 */
-    BLOCK = 44 * ROWS,                  /* most rows of a task */
+    FAR_KC = 192,                       /* in large products, whose c is not near */
+    BLOCK = 32 * ROWS,                  /* most rows of a task: 288 KiB, copied */
+    WIDE  = 16,                         /* most panels of a task */
     TASKS = 8,                          /* wanted at least */
+    MANY  = 24,                         /* wanted before a task has two panels */
+    FAR   = 1 << 19,                    /* floats that the first levels do not hold */
+    LINE  = 16,                         /* floats that a cache moves */
+    AHEAD = 4,                          /* rows that are asked for while one is copied */
+    PAGE  = 1024,                       /* floats: rows as far apart share a set */
     GROUP = 8,                          /* steps at a time of a single row */
     LONG  = 1024                        /* most columns of its task */
 };
 _Static_assert(KC % VEC_LANES == 0, "a panel holds whole squares");
+_Static_assert((int)ROWS <= (int)VEC_LANES, "pack_a moves a column of a tile at once");
 
 /* What a tile reads and writes, `k` steps of it. */
 typedef struct part {
@@ -210,10 +226,23 @@ static void pack_columns(float *panel, const gemm *g, size_t k0, size_t steps,
     }
 }
 
+/* Asks for a part, i of `parts`, of what a panel will be copied from. */
+VEC_INLINE void fetch_panel(const gemm *g, size_t k0, size_t steps, size_t j0, size_t n,
+                            size_t i, size_t parts)
+{
+    const bool rows = !FAST_BACKWARD || g->b_step == 1;
+    const size_t outer = rows ? steps : n, inner = rows ? n : steps;
+    const size_t apart = rows ? g->b_row : g->b_step;
+    const float *b = rows ? g->b + k0 * apart + j0 : g->b + j0 * apart + k0;
+    const size_t end = outer * (i + 1) / parts;
+    for (size_t o = outer * i / parts; o < end; o++)
+        for (size_t at = 0; at < inner; at += LINE) VEC_PREFETCH_NEAR(b + o * apart + at);
+}
+
 static size_t ceil_div(size_t a, size_t b) { return a / b + (a % b != 0); }
 
 /* How c is cut, from the shape alone: panels of columns, blocks of rows. */
-typedef struct cut { size_t width, panels, rows, blocks; bool direct; } cut;
+typedef struct cut { size_t width, panels, rows, blocks; bool direct, copy, far; } cut;
 
 static cut cut_up(const gemm *g)
 {
@@ -226,14 +255,22 @@ static cut cut_up(const gemm *g)
     u.panels = ceil_div(g->n, u.width);
     if (!u.direct) {
         /* Blocks of about equal size, whole tiles but for the last.  Where
-         * there would be few tasks, more of them while the copy stays cheap. */
-        const size_t most = g->a_step == 1 ? BLOCK : BLOCK / 4;
+         * there would be few tasks, more of them while the copy stays cheap; where
+         * there are many, each takes several panels. */
         const size_t wanted = ceil_div(TASKS, u.panels), cheap = g->m / (5 * ROWS);
         const size_t finer = wanted < cheap ? wanted : cheap;
-        u.blocks = ceil_div(g->m, most);
+        u.blocks = ceil_div(g->m, BLOCK);
         if (g->a_step == 1 && u.blocks < finer) u.blocks = finer;
         u.rows   = ceil_div(ceil_div(g->m, u.blocks), ROWS) * ROWS;
         u.blocks = ceil_div(g->m, u.rows);
+        size_t group = u.panels * u.blocks / MANY;
+        if (group > WIDE) group = WIDE;
+        if (group > 1) {
+            u.width *= ceil_div(u.panels, ceil_div(u.panels, group));
+            u.panels = ceil_div(g->n, u.width);
+        }
+        u.copy = u.width > PANEL && (g->a_step != 1 || g->a_row % (PAGE / 2) == 0);
+        u.far  = g->k * g->n + g->m * g->n > FAR;
     }
     return u;
 }
@@ -266,6 +303,25 @@ VEC_INLINE void row_steps(float *c, size_t n, const float *a, const float *b,
     vec_store_n(c + j, acc, n - j);
 }
 
+static bool has_finish(const gemm *g)
+{
+    return FAST_BACKWARD && (g->plus || g->gelu || g->slope_at);
+}
+
+/* What is done to finished sums, rows i0 .. i1-1 of columns j0 .. j0+n-1. */
+static void finish(const gemm *g, size_t i0, size_t i1, size_t j0, size_t n)
+{
+    for (size_t i = i0; i < i1; i++)
+    for (size_t j = 0; j < n; j += VEC_LANES) {
+        const size_t at = i * g->c_row + j0 + j, m = lanes(n - j, 0);
+        vec s = vec_load_n(g->c + at, m);
+        if (g->plus) s = vec_add(vec_load_n(g->plus + at, m), s);
+        if (g->gelu) vec_store_n(g->gelu + at, gelu_value(s), m);
+        if (g->slope_at) s = vec_mul(s, gelu_slope(vec_load_n(g->slope_at + at, m)));
+        if (g->plus || g->slope_at) vec_store_n(g->c + at, s, m);
+    }
+}
+
 static void task_row(const gemm *g, size_t j0, size_t n)
 {
     float *c = g->c + j0;
@@ -287,35 +343,123 @@ static void task_direct(const gemm *g, size_t j0, size_t n)
     tile_any(&p, g->m, true);
 }
 
-/* Rows i0 .. i1-1 by one panel's columns. */
-static void task_block(const gemm *g, size_t j0, size_t n, size_t i0, size_t i1)
+/* A tile's rows of a, the first of i .. i1-1, `steps` of them from k0 on: as they lie,
+ * `steps` apart, or, where its columns are contiguous, these ROWS apart. */
+static void pack_a(float *to, const gemm *g, size_t i, size_t i1, size_t k0, size_t steps)
+{
+    const size_t rows = i1 - i < ROWS ? i1 - i : ROWS;
+    const float *a = g->a + i * g->a_row + k0 * g->a_step;
+    if (g->a_step == 1) {
+        const size_t rest = steps % VEC_LANES, full = steps - rest;
+        for (size_t r = 0; r < rows; r++, to += steps, a += g->a_row) {
+            for (size_t k = 0; i + r + AHEAD < i1 && k < steps; k += LINE)
+                VEC_PREFETCH(a + AHEAD * g->a_row + k);
+            for (size_t k = 0; k < full; k += VEC_LANES) vec_store(to + k, vec_load(a + k));
+            if (rest) vec_store_n(to + full, vec_load_n(a + full, rest), rest);
+        }
+        return;
+    }
+    /* Whole vecs where they are a's and the copy's: the next step overwrites the rest. */
+    const bool whole = i + VEC_LANES <= g->m;
+    for (size_t k = 0; k < steps; k++) {
+        const float *column = a + k * g->a_step;
+        const vec x = whole ? vec_load(column) : vec_load_n(column, rows);
+        if (k + 1 < steps) vec_store(to + k * ROWS, x);
+        else               vec_store_n(to + k * ROWS, x, ROWS);
+    }
+}
+
+/* A task: rows i0 .. i1-1 by columns j0 .. j1-1, and where it is of k. */
+typedef struct block {
+    const gemm *g;
+    size_t i0, i1, j0, j1, k0, steps, most;
+    const float *a;                     /* the copy of a, or NULL */
+    float *panel;
+    bool far;
+} block;
+
+/* While a panel is in use: the next one of these steps, or the first of the next. */
+VEC_INLINE void fetch_next(const block *t, size_t j, size_t i)
+{
+    const size_t tile = (i - t->i0) / ROWS, tiles = ceil_div(t->i1 - t->i0, ROWS);
+    const size_t k1 = t->k0 + t->steps, left = t->g->k - k1;
+    const size_t next = j + PANEL < t->j1 ? j + PANEL : t->j0;
+    const size_t n = t->j1 - next < PANEL ? t->j1 - next : PANEL;
+    if (next > j)      fetch_panel(t->g, t->k0, t->steps, next, n, tile, tiles);
+    else if (left > 0) fetch_panel(t->g, k1, left < t->most ? left : t->most, next, n, tile, tiles);
+}
+
+/* Asks for a tile of what lies like c. */
+VEC_INLINE void fetch_tile(const float *at, const gemm *g, size_t rows, size_t n)
+{
+    for (size_t r = 0; r < ROWS && r < rows; r++)
+        for (size_t j = 0; j < n; j += LINE) VEC_PREFETCH(at + r * g->c_row + j);
+}
+
+/* All rows by one panel, from column j on. */
+static void pass_panel(const block *t, size_t j)
+{
+    const gemm *g = t->g;
+    part p = { .a_row = g->a_row, .a_step = g->a_step, .b = t->panel, .k = t->steps,
+               .c_row = g->c_row, .n = t->j1 - j < PANEL ? t->j1 - j : PANEL,
+               .add = g->add || t->k0 > 0, .start = g->start ? g->start + j : NULL };
+    const bool ends = has_finish(g) && t->k0 + t->steps == g->k;
+    if (t->a && g->a_step == 1) p.a_row = t->steps;
+    else if (t->a)              p.a_step = ROWS;
+    for (size_t i = t->i0; i < t->i1; i += ROWS) {
+        const size_t rows = t->i1 - i < ROWS ? t->i1 - i : ROWS;
+        p.a = t->a ? t->a + (i - t->i0) * t->steps : g->a + i * g->a_row + t->k0 * g->a_step;
+        p.c = g->c + i * g->c_row + j;
+        if (FAST_BACKWARD && t->far) {
+            fetch_next(t, j, i);
+            if (i + ROWS < t->i1) fetch_tile(p.c + ROWS * p.c_row, g, t->i1 - i - ROWS, p.n);
+            if (ends && g->plus)     fetch_tile(g->plus + i * g->c_row + j, g, rows, p.n);
+            if (ends && g->gelu)     fetch_tile(g->gelu + i * g->c_row + j, g, rows, p.n);
+            if (ends && g->slope_at) fetch_tile(g->slope_at + i * g->c_row + j, g, rows, p.n);
+        }
+        tile_any(&p, rows, false);
+        if (ends) finish(g, i, i + rows, j, p.n);
+    }
+}
+
+static void task_block(const gemm *g, size_t j0, size_t j1, size_t i0, size_t i1, float *copy,
+                       bool far)
 {
     _Alignas(64) float panel[KC * PANEL];
     /* Panels of about equal length: a short last one would cost as much to
      * load and store c for as a long one. */
-    const size_t most = ceil_div(g->k, ceil_div(g->k, KC));
-
-    for (size_t k0 = 0; k0 < g->k; k0 += most) {
-        const size_t steps = g->k - k0 < most ? g->k - k0 : most;
-        if (!FAST_BACKWARD || g->b_step == 1) pack_rows(panel, g, k0, steps, j0, n, g->sums && i0 == 0);
-        else                pack_columns(panel, g, k0, steps, j0, n);
-        part p = { .a_row = g->a_row, .a_step = g->a_step, .b = panel, .k = steps,
-                   .c_row = g->c_row, .n = n, .add = g->add || k0 > 0,
-                   .start = g->start ? g->start + j0 : NULL };
-        for (size_t r = i0; r < i1; r += ROWS) {
-            p.a = g->a + r * g->a_row + k0 * g->a_step;
-            p.c = g->c + r * g->c_row + j0;
-            tile_any(&p, i1 - r < ROWS ? i1 - r : ROWS, false);
+    block t = { .g = g, .i0 = i0, .i1 = i1, .j0 = j0, .j1 = j1, .a = copy, .panel = panel,
+                .far = far };
+    const size_t even = ceil_div(g->k, ceil_div(g->k, far ? FAR_KC : KC));
+    t.most = ceil_div(even, VEC_LANES) * VEC_LANES;     /* whole vecs to copy */
+    for (; t.k0 < g->k; t.k0 += t.most) {
+        t.steps = g->k - t.k0 < t.most ? g->k - t.k0 : t.most;
+        for (size_t i = i0; FAST_BACKWARD && copy && i < i1; i += ROWS)
+            pack_a(copy + (i - i0) * t.steps, g, i, i1, t.k0, t.steps);
+        for (size_t j = j0; j < j1; j += PANEL) {
+            const size_t n = j1 - j < PANEL ? j1 - j : PANEL;
+            if (!FAST_BACKWARD || g->b_step == 1)
+                pack_rows(panel, g, t.k0, t.steps, j, n, g->sums && i0 == 0);
+            else
+                pack_columns(panel, g, t.k0, t.steps, j, n);
+            pass_panel(&t, j);
         }
     }
 }
 
-void FAST(gemm_task)(const gemm *g, size_t i)
+size_t FAST(gemm_room)(void) { return FAST_BACKWARD ? (size_t)BLOCK * KC : 0; }
+
+void FAST(gemm_task)(const gemm *g, size_t i, float *room)
 {
     const cut u = cut_up(g);
     const size_t j0 = i % u.panels * u.width, i0 = i / u.panels * u.rows;
     const size_t n  = g->n - j0 < u.width ? g->n - j0 : u.width;
-    if (u.direct && g->m == 1) task_row(g, j0, n);
-    else if (u.direct)         task_direct(g, j0, n);
-    else                       task_block(g, j0, n, i0, g->m - i0 < u.rows ? g->m : i0 + u.rows);
+    if (!u.direct) {
+        task_block(g, j0, j0 + n, i0, g->m - i0 < u.rows ? g->m : i0 + u.rows,
+                   u.copy ? room : NULL, u.far);
+        return;
+    }
+    if (g->m == 1) task_row(g, j0, n);
+    else           task_direct(g, j0, n);
+    if (has_finish(g)) finish(g, 0, g->m, j0, n);
 }

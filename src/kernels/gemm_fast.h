@@ -17,13 +17,20 @@ typedef struct gemm {
     const float *start;         /* else from this (n), or from 0 if NULL */
     float       *sums;          /* if not NULL: sums[j] += sum_k b[k,j]; needs
                                    b_step = 1 */
+    /* What happens to a finished sum s while it is near; all lie like c.  Not in a
+     * page's module. */
+    const float *plus;          /* if not NULL: c = plus + s */
+    float       *gelu;          /* if not NULL: gelu(s), beside c = s */
+    const float *slope_at;      /* if not NULL: c = s gelu'(slope_at) */
 } gemm;
 
 #ifdef VT_ISA
 /* The number of tasks, a function of the shape; each writes its own part of c
- * and sums.  They may run in any order. */
+ * and sums.  They may run in any order.  `room`: gemm_room() floats of the caller's
+ * own, or NULL, which is slower and has the same bits. */
 size_t FAST(gemm_tasks)(const gemm *g);
-void   FAST(gemm_task)(const gemm *g, size_t i);
+void   FAST(gemm_task)(const gemm *g, size_t i, float *room);
+size_t FAST(gemm_room)(void);
 #endif
 
 #endif

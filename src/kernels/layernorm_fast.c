@@ -92,9 +92,8 @@ static void backward_row(const job *z, size_t n, float *dw, float *db)
     vec sum = vec_zero(), sum_xhat = vec_zero();
     for (size_t i = 0; i < C; i += VEC_LANES) {
         const size_t left = left_of(i, C);
-        const vec dy = load(dout + i, left);             /* 0 beyond the row */
-        const vec xhat = vec_select(vec_first(left),
-            vec_mul(vec_sub(load(x + i, left), mean), rstd), vec_zero());
+        const vec dy = load(dout + i, left);             /* 0 beyond the row, where xhat is not */
+        const vec xhat = vec_mul(vec_sub(load(x + i, left), mean), rstd);
         const vec dxhat = vec_mul(load(z->w + i, left), dy);
         sum = vec_add(sum, dxhat);
         sum_xhat = vec_fma(dxhat, xhat, sum_xhat);

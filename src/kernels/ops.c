@@ -1,6 +1,7 @@
 /* ops.c -- picks the table of kernels.  See ops.h. */
 #include "kernels/ops.h"
 
+#include <stdio.h>
 #include <string.h>
 #include "kernels/fast.h"
 
@@ -24,6 +25,9 @@ static bool can_run(const fast_set *s)
             && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw")
             && __builtin_cpu_supports("fma");
 #endif
+#ifdef VT_ARM64
+    if (s == &fast_set_neon) return true;       /* part of every aarch64 */
+#endif
     return s == &LAST_SET;
 }
 
@@ -33,24 +37,39 @@ static const fast_set *const sets[] = {
     &fast_set_avx512,
     &fast_set_avx2,
 #endif
+#ifdef VT_ARM64
+    &fast_set_neon,
+#endif
     &LAST_SET,
 };
 enum { SETS = sizeof sets / sizeof *sets };
 
+const ops *ops_runs(size_t i)
+{
+    for (size_t k = 0; k < SETS; k++)
+        if (can_run(sets[k]) && i-- == 0) return &sets[k]->table;
+    return NULL;
+}
+
 const ops *ops_pick(const char *isa)
 {
-    for (size_t i = 0; i < SETS; i++)
-        if ((!isa || strcmp(isa, sets[i]->table.name) == 0) && can_run(sets[i]))
-            return &sets[i]->table;
-    return NULL;
+    const ops *o = NULL;
+    for (size_t i = 0; (o = ops_runs(i)) != NULL; i++)
+        if (!isa || strcmp(isa, o->name) == 0) break;
+    return o;
 }
 
 vt_status ops_choose(const ops **out, const char *isa, vt_error *err)
 {
+    char list[100] = "";
     *out = ops_pick(isa);
     if (*out) return VT_OK;
-    return fail(err, VT_USAGE, "--isa %s: expected portable, avx2 or avx512, and a processor that "
-                "has it", isa);
+    for (size_t i = 0; ops_runs(i) != NULL; i++) {
+        const size_t used = strlen(list);
+        snprintf(list + used, sizeof list - used, "%s%s",
+                 i == 0 ? "" : ops_runs(i + 1) ? ", " : " or ", ops_runs(i)->name);
+    }
+    return fail(err, VT_USAGE, "--isa %s: expected %s: this processor runs no other", isa, list);
 }
 
 /* Enough for every set that this processor runs. */

@@ -18,8 +18,11 @@
 #include <stdbool.h>
 #include "base/threads.h"
 
+/* Weights from `begin` to where the next span begins. */
+typedef struct adamw_span { size_t begin; float decay; } adamw_span;
+
 typedef struct ops {
-    const char *name;                       /* "portable", "avx2", "avx512" */
+    const char *name;                       /* "portable", "avx2", "avx512", "neon" */
 
     /* x = wte[token] + wpe[P + t], (B, T, C) */
     void (*embedding_forward)(team *, float *out, const int *tokens,
@@ -42,6 +45,23 @@ typedef struct ops {
     void (*linear_backward)(team *, float *dx, float *dw, float *dbias,
                             const float *dout, const float *x, const float *w,
                             int N, int C, int OC);
+
+    /* What the wiring joins; the bits are those of the kernels one by one.
+     * y = x W + bias, out = gelu(y); out = a + (x W + bias). */
+    void (*linear_gelu_forward)(team *, float *out, float *y, const float *x, const float *w,
+                                const float *bias, int N, int C, int OC);
+    void (*linear_residual_forward)(team *, float *out, const float *a, const float *x,
+                                    const float *w, const float *bias, int N, int C, int OC);
+    /* linear_backward, but dx is set, not added to.  Where x = gelu(pre) and pre is
+     * not NULL, dx is the gradient at pre: (dout W^T) gelu'(pre). */
+    void (*linear_set_backward)(team *, float *dx, float *dw, float *dbias, const float *dout,
+                                const float *x, const float *w, const float *pre,
+                                int N, int C, int OC);
+    /* out = x W^T, W (OC, C): a tied head reads the embedding as it lies.  dx is set. */
+    void (*tied_forward)(team *, float *out, const float *x, const float *w,
+                         int N, int C, int OC);
+    void (*tied_set_backward)(team *, float *dx, float *dw, const float *dout, const float *x,
+                              const float *w, int N, int C, int OC);
 
     /* Causal attention, no stage stored: lse[b,h,t] = log sum_u exp(scaled)
      * takes the place of the four (T, S) stages.  Rows of q are at
@@ -74,12 +94,26 @@ typedef struct ops {
                                   const float *lse, const float *logits,
                                   const int *target, float temperature, int N, int V);
 
+    /* Both at once, temperature 1: logits become their gradient, set, not added to. */
+    void (*crossentropy_learn)(team *, float *loss, float *lse, float *logits,
+                               const float *dloss, const int *target, int N, int V);
+
+    /* w = exp((logits - max) / temperature) in double, logits <= max: of each id that
+     * may be drawn next (sample/filters.h).  NULL where the caller is as fast. */
+    void (*weights)(team *, double *w, const float *logits, double max, double temperature,
+                    size_t n);
+
     /* Sum of squares of n floats, in double, where it cannot overflow; NaN or Inf shows in the result. */
     double (*sum_squares)(team *, const float *x, size_t n);
     /* One AdamW step t (from 1), gradients first multiplied by `clip`. */
     void (*adamw)(team *, float *w, float *m, float *v, const float *g, size_t n,
                   float clip, float lr, float beta1, float beta2, float eps,
                   float decay, int t);
+    /* The same of n numbers that are cut into spans, each with its own decay; the first
+     * begins at 0, the others in order.  With `clear` g is 0 afterwards. */
+    void (*adamw_spans)(team *, float *w, float *m, float *v, float *g, size_t n,
+                        const adamw_span *spans, size_t nspans, bool clear,
+                        float clip, float lr, float beta1, float beta2, float eps, int t);
 } ops;
 
 typedef struct ops_sizes { int B, T, P, C, NH, HS, FF, V; } ops_sizes;
@@ -87,10 +121,12 @@ typedef struct ops_sizes { int B, T, P, C, NH, HS, FF, V; } ops_sizes;
 /* Scratch that a team needs for every kernel at these sizes. */
 void ops_scratch(const ops_sizes *z, size_t *worker_bytes, size_t *shared_bytes);
 
-/* The best table for this processor, or the one named ("portable", "avx2",
- * "avx512"); NULL when it is unknown or the processor cannot run it. */
+/* The best table for this processor, or the one named (see `name`
+ * above); NULL when it is unknown or the processor cannot run it. */
 const ops *ops_pick(const char *isa);
-/* The same for a user's choice: VT_USAGE says what was expected. */
+/* Table i of those that this processor can run, best first; NULL behind the last. */
+const ops *ops_runs(size_t i);
+/* The same as ops_pick for a user's choice: VT_USAGE says what was expected. */
 VT_MUST_CHECK vt_status ops_choose(const ops **out, const char *isa, vt_error *err);
 
 #endif

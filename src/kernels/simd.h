@@ -40,8 +40,13 @@
 
 /* A function that must become part of its caller, so that its constant
  * arguments shape the code; a loop of constant length that must become straight
- * code, so that an array of vecs lives in registers. */
-#if defined(__clang__)
+ * code, so that an array of vecs lives in registers.  Speed alone needs that: gcc's
+ * sanitizers look at each access once where it is written, not in a hundred copies,
+ * which would take minutes to compile. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define VEC_INLINE static inline
+#define VEC_UNROLL
+#elif defined(__clang__)
 #define VEC_INLINE static inline __attribute__((always_inline))
 #define VEC_UNROLL _Pragma("clang loop unroll(full)")
 #elif defined(__GNUC__)
@@ -55,14 +60,18 @@
 /* Asks for the memory at p (a hint: any address will do). */
 #if defined(__GNUC__)
 #define VEC_PREFETCH(p) __builtin_prefetch(p)
+#define VEC_PREFETCH_NEAR(p) __builtin_prefetch((p), 0, 2)      /* into the second level */
 #else
 #define VEC_PREFETCH(p) ((void)(p))
+#define VEC_PREFETCH_NEAR(p) ((void)(p))
 #endif
 
 #if defined(VT_ISA_avx512)
 #include "kernels/simd_avx512.h"
 #elif defined(VT_ISA_avx2)
 #include "kernels/simd_avx2.h"
+#elif defined(VT_ISA_neon)
+#include "kernels/simd_neon.h"
 #elif defined(VT_ISA_wasm)
 #include "kernels/simd_wasm.h"
 #else
