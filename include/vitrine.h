@@ -1,21 +1,44 @@
 /* vitrine.h -- the public API of libvitrine, and its manual.
  *
- *     vt_train       trains a GPT on a corpus and keeps its checkpoint
- *     vt_model_open  reads a checkpoint; vt_model_close releases it
- *     vt_generate    continues a prompt
- *     vt_check       proves the gradients of a model by complex step
- *     vt_check_kernel, vt_check_dump, vt_check_self_test  prove an operator: your
- *                    kernel's, or of tensors out of any program; and the proof itself
- *     vt_check_write, vt_op_write  what is proven, as a file for another program
- *     vt_export      a model on a window of text, every tensor, for a site;
- *                    vt_export_verify: that it is what it says; vt_site: the whole site
- *     vt_lab         the code lab: attention and its gradient by hand, checked;
- *                    vt_lab_compare: with another program; vt_lab_dump: as a file
- *     vt_grade       grades an exercise of the code lab; vt_exercises lists them
- *     vt_tokenize    text to token ids; vt_piece: an id's bytes
- *     vt_info        what a checkpoint is; vt_verify: that its files belong together
- *     vt_novelty     how much of a text is copied from the training text, which
- *                    vt_training_text_open reads
+ * Contents, in the order of this file:
+ *
+ *   versions       vt_version, vt_isa
+ *   texts          (vt_corpus: what is read, and how)
+ *   training       vt_train_preset, vt_train_stored   the options of a run
+ *                  vt_train           trains a GPT on a text and keeps its checkpoint
+ *   memory         vt_memory_plan     what a training takes, before anything is allocated
+ *   curve          vt_plot            the losses of trainings as SVG
+ *   models         vt_model_open, vt_model_close
+ *                  vt_info, vt_seq, vt_tensor   what a model is
+ *                  vt_verify          whether its files belong together
+ *   tokens         vt_tokenize        text to ids; vt_piece: an id's bytes
+ *   generation     vt_generate, vt_generate_defaults   continues a prompt
+ *                  vt_generate_memory what that takes
+ *   training text  vt_training_text_open, vt_training_text_close
+ *                  vt_novelty         how much of a text is copied from it
+ *   evaluation     vt_evaluate, vt_evaluate_defaults   loss, perplexity and bits per byte
+ *                                     of a model on a text
+ *   proof          vt_check, vt_check_defaults, vt_check_free   the gradients of a model,
+ *                                     by complex step
+ *   operators      vt_op_name         those that can be checked
+ *                  vt_check_kernel, vt_kernel_defaults   your function
+ *                  vt_check_dump, vt_dump_defaults   tensors out of any program
+ *                  vt_op_report_free
+ *                  vt_check_self_test, vt_self_report_free   the proof itself
+ *   others         vt_check_write, vt_op_write   what is proven, for another program
+ *   windows        vt_window_write, vt_window_defaults   every tensor of a model on a
+ *                                     text, or some of them, as a file
+ *   site           vt_export          the same for a site; vt_export_verify: that it is
+ *                                     what it says
+ *                  vt_site            the whole site
+ *   code lab       vt_lab, vt_lab_defaults   attention and its gradient by hand, checked
+ *                  vt_lab_compare     with another program; vt_lab_dump: as a file
+ *   exercises      vt_exercises       lists them
+ *                  vt_grade           grades one; vt_grade_verdict_name
+ *   speed          vt_bench, vt_bench_free   what this machine can do, and how near the
+ *                                     kernels, a training step and generation come to it,
+ *                                     each verified before it is timed
+ *                  vt_bench_case      what may be measured
  *
  * Link with libvitrine.a, jansson, libmd, zlib, pthread and libm.
  *
@@ -73,22 +96,47 @@ typedef struct vt_version_info {
 
 vt_version_info vt_version(void);
 
+/* Kernels that this processor runs, the best first; NULL behind the last, "portable". */
+const char *vt_isa(size_t i);
+
+/* ---- texts ------------------------------------------------------------- */
+
+/* A text to read: files in the order given, and how.  By its name's end a file is
+ *     .csv, .tsv           CSV (RFC 4180): a record's cell in one column is a document
+ *     .jsonl, .ndjson      JSON Lines: a line's text in one field is a document
+ *     .json                refused
+ *     anything else        CSV where `column` is given, otherwise one document
+ * All of it is UTF-8, without NUL bytes.  Strings are the caller's and must outlive the call
+ * (docs/corpora.md). */
+typedef struct vt_corpus {
+    const char *const *files;   /* nfiles paths */
+    size_t      nfiles;
+    const char *column;         /* the column's name or, where no column has it, its
+                                   number from 1; the field's name; NULL: "text" */
+    size_t      max_rows;       /* records to read, of all files together; 0 = all */
+    bool        replace_invalid;    /* what is no UTF-8 becomes U+FFFD; false: refused */
+    bool        no_header;      /* a CSV's first line is data; column NULL: the first */
+    const char *separator;      /* of a CSV's cells: one ASCII character, or "tab"; NULL: a
+                                   comma, in a .tsv a tab */
+} vt_corpus;
+
 /* ---- training ---------------------------------------------------------- */
 
 /* Everything a run is determined by.  vt_train_preset() fills it; change what
  * should differ.  Strings are the caller's and must outlive the call. */
 typedef struct vt_train_options {
     const char *preset;         /* its name, for the manifest */
-    /* corpus */
-    const char *data;           /* path; .csv is read as CSV, all else as text */
-    const char *column;         /* CSV: the column with the text */
-    size_t      max_rows;       /* CSV: 0 = all */
+    vt_corpus corpus;           /* what is learnt from */
     /* model; the vocabulary is 256 + merges + 1 */
     int  layers, d_model, heads, ff, context;
     bool tied;                  /* the head is the token embedding */
     const char *init;           /* "xavier" or "gpt2" */
     const char *activation;     /* "gelu_new" (the tanh form); others are refused */
     int  merges;
+    const char *tokenizer;      /* a tokenizer.json, or a folder with one, that is taken
+                                   instead of learning `merges`; NULL: none */
+    const char *tokenizer_from; /* said by vt_train_stored: "corpus", "given"; NULL: not
+                                   known.  vt_train does not read it */
     /* batches */
     int  seq;                   /* tokens of a window, at most context */
     int  stride;                /* between the starts of windows; 0 = seq */
@@ -107,6 +155,8 @@ typedef struct vt_train_options {
     long long eval_every;       /* steps between validations; 0 = at the end */
     long long save_every;       /* steps between saves; 0 = at the end */
     int  threads;               /* 0 = all cores; results do not depend on it */
+    bool recompute;             /* a layer's activations are computed twice, not kept:
+                                   less memory, more time; results do not depend on it */
     const char *isa;            /* kernels: NULL = the best; each have their own bits */
     const char *out;            /* the checkpoint's folder */
     long long stop_at;          /* save and end at this step; 0 = run through */
@@ -116,11 +166,12 @@ typedef struct vt_train_options {
                                    step reached */
 } vt_train_options;
 
-/* "tiny" (the teaching configuration) or "default".  VT_USAGE for another. */
+/* "tiny" (the teaching configuration), "default", or "gpt2" (GPT-2's smallest, 124
+ * million parameters with GPT-2's tokenizer).  VT_USAGE for another. */
 VT_MUST_CHECK vt_status vt_train_preset(vt_train_options *o, const char *name, vt_error *err);
 
 /* The options of the checkpoint in `folder`, to resume it: change nothing that
- * determines the run, set data, column, out, resume and the run's options. */
+ * determines the run, set corpus, out, resume and the run's options. */
 VT_MUST_CHECK vt_status vt_train_stored(vt_train_options *o, const char *folder, vt_error *err);
 
 /* What is known before the first step. */
@@ -176,6 +227,56 @@ typedef struct vt_train_events {
 VT_MUST_CHECK vt_status vt_train(const vt_train_options *o, const vt_train_events *events,
                                  vt_train_result *result, vt_error *err);
 
+/* ---- memory: the plan before anything is allocated ------------------------ */
+
+enum { VT_MEMORY_ROWS = 32 };
+
+typedef enum vt_memory_kind {
+    VT_MEMORY_HELD,                 /* from the first step to the last */
+    VT_MEMORY_PASSING,              /* at the beginning, or while it saves: only the largest
+                                       of these counts */
+    VT_MEMORY_DISK,                 /* a file of the folder */
+    VT_MEMORY_DISK_PASSING          /* one beside it, until it takes its place */
+} vt_memory_kind;
+
+typedef struct vt_memory_row {
+    char name[56];                  /* "gradients"; "activations: attention" */
+    vt_memory_kind kind;
+    size_t bytes;
+} vt_memory_row;
+
+typedef struct vt_memory {
+    vt_memory_row rows[VT_MEMORY_ROWS];
+    size_t nrows;
+    size_t memory;                  /* what is held, and the largest of what passes */
+    size_t disk;                    /* at most, during a save */
+    size_t machine;                 /* memory there is; 0: not known */
+    size_t parameters;
+    int    vocabulary, threads;
+    char   lever[32];               /* "--batch 4": what saves most, and the model stays the
+                                       same; "" where nothing does */
+    size_t lever_memory;            /* `memory` with it */
+} vt_memory;
+
+/* What vt_train(o) takes, computed by the functions that size its blocks.  Not in it: the
+ * program itself, and what reads the corpus before the first step and is released then.
+ * `tokens`: of the corpus, 4 bytes each; 0: left out.  Nothing is read, but the tokenizer
+ * where o->tokenizer names one; otherwise the vocabulary is as large as o->merges says.
+ * With o->resume, the old state beside it.  Also where it exceeds the machine's memory.
+ * VT_USAGE: an option; VT_TOO_LARGE: the sizes overflow. */
+VT_MUST_CHECK vt_status vt_memory_plan(const vt_train_options *o, size_t tokens,
+                                       vt_memory *out, vt_error *err);
+
+/* ---- the curve of a training ---------------------------------------------- */
+
+/* Draws metrics.jsonl of 1 to 8 folders as SVG into the file `path`, which is replaced by
+ * one rename: the loss of each step, smoothed, of the validation part, those of a blind
+ * guess and of the best bigram model where manifest.json says them, and the learning rate;
+ * several runs over one another.  log_steps: a logarithmic axis of steps.  The same metrics give the same
+ * bytes.  VT_BAD_INPUT names the line that is none, or a folder without steps; VT_IO. */
+VT_MUST_CHECK vt_status vt_plot(const char *const *folders, size_t n, bool log_steps,
+                                const char *path, vt_error *err);
+
 /* ---- models ------------------------------------------------------------ */
 
 typedef struct vt_model vt_model;
@@ -189,6 +290,8 @@ void vt_model_close(vt_model *m);       /* also NULL */
 
 typedef struct vt_info_data {
     int    layers, d_model, heads, ff, context, vocabulary, merges, seq;
+    bool   seq_known;               /* false: seq is context, since neither a state nor a
+                                       manifest says the windows of the training */
     bool   tied;
     size_t parameters, tensors;
     long long step, steps;          /* -1: not known (a foreign checkpoint) */
@@ -197,9 +300,15 @@ typedef struct vt_info_data {
     int    threads;
     const char *activation;
     char   corpus_sha256[65], tokenizer_sha256[65], state_sha256[65];   /* "" unknown */
+    const char *tokenizer_from;     /* "corpus": learnt from it; "given"; NULL: not known */
 } vt_info_data;
 
+/* Takes the sha256 of the whole state. */
 void vt_info(const vt_model *m, vt_info_data *out);
+
+/* The window that the model was trained on, in tokens; *known false: no file says it, and
+ * it is all its positions. */
+int vt_seq(const vt_model *m, bool *known);
 
 /* Compares the files of a folder with the sha256 that its manifest.json gives.
  * VT_BAD_INPUT names the first that differs; VT_IO where there is no manifest. */
@@ -254,16 +363,20 @@ VT_MUST_CHECK vt_status vt_generate(vt_model *m, const vt_generate_options *o,
                                     vt_text_sink *sink, void *context,
                                     size_t *tokens, vt_error *err);
 
+/* What that takes, the opened model counted. */
+VT_MUST_CHECK vt_status vt_generate_memory(const vt_model *m, vt_memory *out, vt_error *err);
+
+/* ---- the text that a model learnt from, and what is copied from it ---------- */
+
 /* The documents that a model learnt from, read again. */
 typedef struct vt_training_text vt_training_text;
 
-/* Of the file `data` (and `column`, as in training); what validates is left out.
- * VT_BAD_INPUT where the file or the column is not the one it was trained on: its
- * tokens are compared; or where the model does not say which (a foreign
- * checkpoint). */
+/* Of the text `what`, as in training (all rows may be given where max_rows took the
+ * first ones); what validates is left out.  VT_BAD_INPUT where a file or the column is
+ * not the one it was trained on: its tokens are compared; or where the model does not
+ * say which (a foreign checkpoint). */
 VT_MUST_CHECK vt_status vt_training_text_open(vt_training_text **out, const vt_model *m,
-                                              const char *data, const char *column,
-                                              vt_error *err);
+                                              const vt_corpus *what, vt_error *err);
 void vt_training_text_close(vt_training_text *t);       /* also NULL */
 
 /* How much of a text is the training text. */
@@ -277,10 +390,60 @@ typedef struct vt_novelty_report {
 VT_MUST_CHECK vt_status vt_novelty(const vt_training_text *t, const void *text, size_t n,
                                    vt_novelty_report *out, vt_error *err);
 
+/* ---- evaluation: how well a model predicts a text ------------------------- */
+
+typedef struct vt_evaluate_options {
+    int  seq;                       /* tokens of a window; 0: as it was trained */
+    int  stride;                    /* between the starts of windows; 0: seq; less: every
+                                       token has more context, and it takes longer */
+    bool whole;                     /* whole windows only, as the validation of a training:
+                                       up to seq tokens at the end are left out */
+} vt_evaluate_options;
+
+/* All 0. */
+void vt_evaluate_defaults(vt_evaluate_options *o);
+
+typedef struct vt_evaluate_report {
+    size_t documents, bytes;        /* of the text */
+    size_t tokens;                  /* of it, one <|endoftext|> a document counted */
+    size_t windows;
+    int    seq, stride;             /* as they were used */
+    size_t predicted;               /* tokens: all but the first, or with `whole` some less */
+    size_t predicted_bytes;         /* that they spell; <|endoftext|> spells none */
+    double nats;                    /* -ln p of the predicted tokens, summed */
+    double loss;                    /* nats / predicted */
+    double perplexity;              /* exp(loss) */
+    double bits_per_byte;           /* nats / ln 2 / predicted_bytes: does not depend on the
+                                       tokenizer; the ends of documents cost nats too */
+    double uniform;                 /* ln V: the loss of a blind guess */
+    size_t files, training_files;   /* of the text; those with the sha256 of one that the model
+                                       was trained on */
+    char   corpus_sha256[65];
+    const char *read_as;            /* how a file was read whose name does not say, e.g. "plain
+                                       text, 1 document"; NULL: all names do */
+    size_t read_as_file;            /* the first such */
+} vt_evaluate_report;
+
+/* Tokens predicted so far; true stops (VT_INTERRUPTED). */
+typedef bool vt_evaluate_progress(void *context, size_t done, size_t of);
+
+/* Loss on a text.  Documents are encoded as in training: each alone, <|endoftext|> behind
+ * it, joined; windows may cross them.  Windows start at 0, stride, 2 stride ...; each
+ * predicts the token behind each of its own, and those count that no earlier window
+ * predicted: every token but the first, once.  The same bits with any number of threads.
+ * VT_USAGE: seq or stride; VT_BAD_INPUT, VT_IO: the text; VT_NAN: the model. */
+VT_MUST_CHECK vt_status vt_evaluate(const vt_model *m, const vt_corpus *what,
+                                    const vt_evaluate_options *o,
+                                    vt_evaluate_progress *progress, void *context,
+                                    vt_evaluate_report *out, vt_error *err);
+
 /* ---- proof ------------------------------------------------------------- */
 
 typedef struct vt_check_options {
     bool     every;                 /* every entry, not `entries` of each tensor */
+    bool     directions;            /* none: only one random direction of each tensor */
+    bool     full;                  /* each entry's derivative by running all that lies
+                                       above it, not by the chain rule: for proof */
     int      entries;
     int      batch, seq;            /* windows of seq tokens from the first
                                        validation tokens; 0: 2 x 8, or what the
@@ -326,6 +489,8 @@ typedef struct vt_check_row {
     size_t differences_entry;       /* where the largest share is */
     double differences_value, differences_bar, differences_found;
     char   differences_place[VT_CHECK_PLACE];
+    /* Along one random direction of all its entries: the whole model run once. */
+    double direction_expected, direction_found, direction_budget_used;
     vt_arbiter arbiter;             /* of worst_entry, where that fails */
     double arbiter_value;           /* its derivative; NaN where not asked */
     bool   pass;
@@ -387,8 +552,8 @@ typedef bool vt_check_progress(void *context, size_t done, size_t of);
 /* Compares the hand-written gradient (definitions, double)
  *
  *   with the complex step derivative (h = 1e-30; Squire, Trapp 1998) of the same
- *   definitions, along one random Rademacher direction over all parameters and
- *   entry by entry; some entries with adaptive differences; each layer alone by
+ *   definitions, along one random Rademacher direction over all parameters, along
+ *   that of each tensor, and entry by entry; some entries with adaptive differences; each layer alone by
  *   the adjoint identity;
  *
  * the fast kernels' float gradient with the definitions'; and what has to be equal
@@ -580,6 +745,61 @@ typedef struct vt_op_written {
 VT_MUST_CHECK vt_status vt_op_write(vt_op_written *out, const char *op, size_t number,
                                     uint64_t seed, const char *path, vt_error *err);
 
+/* ---- a window as a file ------------------------------------------------ */
+
+typedef struct vt_window_options {
+    const char *model;              /* a model's folder, of vt_train or of GPT-2's formats */
+    const char *out;                /* NAME.safetensors, .npz, .json or .csv: the form */
+    const char *text;               /* UTF-8; its first tokens are the window */
+    size_t      text_length;
+    int         window;             /* tokens, at most; 0: as the windows that the model was
+                                       trained on */
+    const char *what;               /* "forward", "backward" or "all"; NULL: forward, or,
+                                       where `tensors` names some, all */
+    const char *tensors;            /* names or the shell's patterns, with commas between,
+                                       with or without layer ("att,h.0.*"); NULL: all */
+    int         layer, head;        /* these alone; -1: all */
+    const char *dtype;              /* "float64", or "float32": rounded; NULL: float64 */
+} vt_window_options;
+
+/* Everything of the forward pass, in float64. */
+void vt_window_defaults(vt_window_options *o);
+
+/* What is known before anything is computed. */
+typedef struct vt_window_plan {
+    size_t tokens, window, tensors, numbers;
+    size_t bytes, memory;           /* of the file, about; of the run, about */
+} vt_window_plan;
+
+/* Any member may be NULL.  on_progress returning true asks to stop. */
+typedef struct vt_window_events {
+    void *context;
+    void (*on_plan)(void *context, const vt_window_plan *plan);
+    bool (*on_progress)(void *context, const char *what, size_t done, size_t of);
+} vt_window_events;
+
+typedef struct vt_window_report {
+    size_t tokens, window;          /* of the text; of these, run */
+    double loss;                    /* mean, nats per token; NaN: no token has a next */
+    size_t tensors, numbers, bytes; /* bytes: of the file */
+    char   tensors_sha256[65];      /* over the numbers written: docs/formats.md */
+    char   model_sha256[65];        /* of model.safetensors */
+    char   state_sha256[65];        /* of state.safetensors; "": there is none */
+    double row_sum_gap;             /* attention: largest |sum of a row - 1| */
+    size_t masked_cells, masked_nonzero;    /* the second is 0, or an error */
+} vt_window_report;
+
+/* Runs a window of text through the model in double, on the definitions, and replaces the
+ * file at `out` by one rename: every stage of attention, all layers and heads, logits, and the gradients, each under
+ * its name (docs/formats.md).  The bytes depend on model, text, options and build alone.
+ * VT_USAGE: an option, or another extension; VT_BAD_INPUT: as vt_export, but one token is
+ * enough for a forward pass; VT_IO: it cannot be written, or the disk has not the room;
+ * VT_TOO_LARGE: more memory than there is; VT_INTERRUPTED: asked to stop, and then, as
+ * after any failure, what was at `out` is as it was. */
+VT_MUST_CHECK vt_status vt_window_write(const vt_window_options *o,
+                                        const vt_window_events *events, vt_window_report *out,
+                                        vt_error *err);
+
 /* ---- a site ------------------------------------------------------------ */
 
 enum { VT_EXPORT_FILES = 6 };
@@ -588,10 +808,11 @@ typedef struct vt_export_options {
     const char *model;              /* a model's folder, of vt_train or of GPT-2's formats */
     const char *site;               /* a site's folder: it holds vitrine.wasm */
     const char *as;                 /* "lab" or "playground": written to site/data/AS */
-    const char *text;               /* UTF-8; its first tokens are the window */
+    const char *text;               /* UTF-8; its first tokens are the window; NULL: the
+                                       first of what the model was not trained on */
     size_t      text_length;
-    const char *data, *column;      /* the corpus, to train the tokenizer again and compare;
-                                       NULL: not done */
+    const vt_corpus *corpus;        /* to train the tokenizer again and compare; NULL: not
+                                       done */
     int         threads;            /* of that; 0 = all cores */
 } vt_export_options;
 
@@ -621,8 +842,8 @@ typedef struct vt_export_report {
  * backward of the mean next-token loss, and writes to site/data/AS every tensor of it
  * (window.safetensors), copies of the model's files, and manifest.json, which says what
  * they are and came from (docs/formats.md).  VT_BAD_INPUT: the model's files are not those
- * of its manifest, the text has fewer than two tokens or is no UTF-8, or `data` is not what
- * it was trained on.  VT_IO: there is no site, or it cannot be written. */
+ * of its manifest, the text has fewer than two tokens or is no UTF-8, or `corpus` is not
+ * what it was trained on.  VT_IO: there is no site, or it cannot be written. */
 VT_MUST_CHECK vt_status vt_export(const vt_export_options *o, vt_export_report *out,
                                   vt_error *err);
 
@@ -636,9 +857,9 @@ typedef struct vt_site_options {
     const char *shell;              /* the built pages, without models */
     const char *out;                /* where the site is to be */
     const char *lab, *playground;   /* models; NULL: none */
-    const char *text;               /* of both windows */
+    const char *text;               /* of both windows; NULL: as in vt_export_options */
     size_t      text_length;
-    const char *data, *column;      /* as in vt_export_options, for both models */
+    const vt_corpus *corpus;        /* as in vt_export_options, for both models */
     int         threads;
 } vt_site_options;
 
@@ -848,6 +1069,145 @@ VT_MUST_CHECK vt_status vt_grade(const char *path, const vt_grade_options *o,
                                  vt_grade_report *out, vt_error *err);
 
 const char *vt_grade_verdict_name(vt_grade_verdict v);      /* "wrong" */
+
+/* ---- speed ------------------------------------------------------------- */
+
+enum { VT_BENCH_NAME = 40, VT_BENCH_NOTE = 240 };
+
+typedef struct vt_bench_options {
+    const char *const *names;       /* cases or groups; none: all, but for those that
+                                       take long or much memory; with `require`: those
+                                       that have a target */
+    size_t      nnames;
+    const char *targets;            /* "NAME=RATE,NAME=80%" in place of the case's own, a
+                                       rate or a share of its limit; NULL: none.  Each is
+                                       of a case that is measured */
+    bool        require;            /* VT_USAGE where no case that is measured has one */
+    bool        quick;              /* less time for each case */
+    int         threads;            /* of the cases that name none; 0: all cores */
+    const char *isa;                /* NULL: the best */
+    const char *data;               /* a text for the cases of texts; NULL: one that is
+                                       drawn from the project's own random numbers */
+    const char *tokenizer;          /* GPT-2's tokenizer.json for bpe-encode-gpt2; NULL: that
+                                       case is skipped */
+} vt_bench_options;
+
+/* One measured limit of the machine, a rate: FLOP/s, B/s or exp/s. */
+typedef struct vt_bench_limit {
+    const char *name;               /* "fma", "read", "copy", "triad", "exp" */
+    const char *isa;                /* the instruction set of the loop */
+    const char *unit;
+    int         threads;
+    size_t      samples;
+    double      median, low, high;  /* low, high: the quartiles */
+} vt_bench_limit;
+
+typedef struct vt_bench_machine {
+    char   cpu[96];
+    int    cores, threads;          /* that may be used, that were */
+    size_t l1d, l2, l3, memory;     /* bytes; 0: not known */
+    double load_before, load_after; /* the system's mean over a minute; NaN: not known */
+    int    others;                  /* threads of others that ran at the start; -1: not known */
+} vt_bench_machine;
+
+typedef enum vt_bench_verdict {
+    VT_BENCH_MEASURED,
+    VT_BENCH_WRONG,                 /* a result is beyond its bound: not timed; see note */
+    VT_BENCH_SKIPPED                /* could not be made ready here; see note */
+} vt_bench_verdict;
+
+/* What a target is of.  A rate and a share of the case's limit are to be reached, seconds
+ * and bytes of memory not to be exceeded. */
+typedef enum vt_bench_goal {
+    VT_BENCH_RATE, VT_BENCH_SHARE, VT_BENCH_SECONDS, VT_BENCH_MEMORY
+} vt_bench_goal;
+
+typedef struct vt_bench_row {
+    char   name[VT_BENCH_NAME], group[VT_BENCH_NAME];
+    const char *what;
+    vt_bench_verdict verdict;
+    char   note[VT_BENCH_NOTE];     /* WRONG: tensor, index, both numbers; SKIPPED: why */
+    int    threads;
+    char   verified[VT_BENCH_NAME * 2];     /* what was compared before the clock ran */
+    bool   partly;                  /* that is less than what a call computes */
+    size_t compared;                /* numbers */
+    double bound_used;              /* the largest error as a share of its bound */
+    size_t samples, repeats;        /* samples, and calls in each */
+    double seconds, low, high;      /* of one call: median and quartiles; NaN: not timed */
+    double spread;                  /* (high - low) / seconds */
+    double rate;                    /* `per_call` / seconds */
+    const char *unit;               /* of the rate: "tokens/s", "FLOP/s", "B/s" */
+    double per_call;
+    double flop, bytes, exps;       /* the work of one call that the limit counts */
+    double limit_seconds, share;    /* least time by the measured limits, and that / seconds;
+                                       NaN: the case has no limit */
+    double memory;                  /* bytes that the process took more at its peak, from
+                                       before the case was made ready; NaN: not known */
+    vt_bench_goal goal;             /* what the target is of */
+    double target;                  /* NaN: none */
+    bool   met;                     /* no target is met, too; a wrong row meets none, nor
+                                       does one that was skipped */
+    const char *curve, *size_of;    /* of the group "scaling": the curve that it is a point of
+                                       and what its size is, "T"; else NULL */
+    double size;                    /* NaN: of none */
+} vt_bench_row;
+
+/* How cost grows with a size, by least squares of the logarithms over the rows of a curve
+ * that were measured: time ~ size^exponent, where the work that is counted, by threads,
+ * has size^predicted; time ~ work^growth.  NaN: less than two sizes. */
+#define VT_BENCH_GROWTH 0.1         /* agrees: growth is 1 but for so much */
+typedef struct vt_bench_curve {
+    const char *name, *of;          /* "attention"; "T" */
+    size_t sizes;
+    double exponent, predicted, growth;
+    double deviation;               /* the largest factor between a time and the last law */
+    bool   agrees;
+} vt_bench_curve;
+
+typedef struct vt_bench_report {
+    vt_bench_machine machine;
+    const char      *isa;           /* of the kernels that were measured */
+    bool             quick;
+    vt_bench_limit  *limits;
+    size_t           nlimits;
+    vt_bench_row    *rows;
+    size_t           nrows;
+    vt_bench_curve  *curves;        /* of the rows that are points of one */
+    size_t           ncurves;
+    /* Rows.  noisy: a spread above 10 %; beyond: a share above 1, so that the machine was
+     * slower when its limits were measured than it is. */
+    size_t           wrong, missed, skipped, noisy, beyond;
+    size_t           targets, unshown;      /* rows with one; of these, skipped: neither met
+                                               nor missed */
+    double           seconds;       /* of the whole run */
+} vt_bench_report;
+
+/* Of a run: what is next, and the time that is left by the cases' usual cost. */
+typedef struct vt_bench_progress {
+    const char *name;
+    size_t      done, of;
+    double      seconds_left;
+} vt_bench_progress;
+
+/* What may be measured: number i of the table, false behind the last. */
+typedef struct vt_bench_case_info {
+    const char *name, *group, *what, *unit;
+    vt_bench_goal goal;
+    double target;                  /* NaN: none */
+    bool   always;                  /* taken where no names are given */
+} vt_bench_case_info;
+bool vt_bench_case(size_t i, vt_bench_case_info *out);
+
+/* Measures the machine's limits, then verifies and times each case.  The report is
+ * filled also where it fails; free it with vt_bench_free.  VT_CHECK_FAILED: a result was
+ * wrong, the line names the case, the tensor and the index; a missed target is none.
+ * VT_USAGE: no such case (one that is near is named), a target that is none or of a case
+ * that is not measured, `require` without any.
+ * VT_INTERRUPTED: on_progress, which is also asked between samples, returned true. */
+VT_MUST_CHECK vt_status vt_bench(vt_bench_report *out, const vt_bench_options *o,
+                                 bool (*on_progress)(void *, const vt_bench_progress *),
+                                 void *context, vt_error *err);
+void vt_bench_free(vt_bench_report *r);
 
 #ifdef __cplusplus
 }

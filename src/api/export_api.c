@@ -6,29 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "api/model.h"
+#include "api/export_job.h"
 #include "api/training_text.h"
 #include "base/interrupt.h"
-#include "base/utf8.h"
 #include "provenance/export.h"
 #include "provenance/manifest.h"
-
-typedef struct job {
-    vt_model   *m;
-    char       *folder;             /* site/data/AS */
-    int        *ids, *targets;
-    size_t      count;              /* ids of the text */
-    gpt_window  w;
-} job;
-
-static void end(job *j)
-{
-    gpt_window_free(&j->w);
-    free(j->targets);
-    free(j->ids);
-    free(j->folder);
-    vt_model_close(j->m);
-}
 
 /* ---- the tokenizer, again ----------------------------------------------- */
 
@@ -52,13 +34,18 @@ static vt_status rebuild(vt_export_report *r, const vt_model *m, const vt_export
     vt_training_text *t = NULL;
     bytes json = { 0 };
     r->rebuilt = -1;
-    if (!o->data) {
+    if (!o->corpus) {
         snprintf(r->rebuilt_why, sizeof r->rebuilt_why, "%s", m->c.has_state
                  ? "the corpus was not given (--data)" : "the model does not say what it learnt from");
         return VT_OK;
     }
-    vt_status s = vt_training_text_open(&t, m, o->data, o->column, err);
-    if (s == VT_OK && (s = train_again(&json, m, t, err)) == VT_OK) {
+    vt_status s = vt_training_text_open(&t, m, o->corpus, err);
+    if (s == VT_OK && interrupt_asked()) s = interrupt_fail(err);
+    const char *from = m->record.tokenizer_from;
+    if (s == VT_OK && from && strcmp(from, "given") == 0) {
+        snprintf(r->rebuilt_why, sizeof r->rebuilt_why, "the run was given it; it was not learnt from "
+                 "the corpus");
+    } else if (s == VT_OK && (s = train_again(&json, m, t, err)) == VT_OK) {
         r->rebuilt = json.len == m->c.tokenizer_length &&
                      memcmp(json.data, m->c.tokenizer, json.len) == 0;
         snprintf(r->rebuilt_why, sizeof r->rebuilt_why, "trained again on the same corpus, it is %s",
@@ -71,7 +58,7 @@ static vt_status rebuild(vt_export_report *r, const vt_model *m, const vt_export
 
 /* ---- the window --------------------------------------------------------- */
 
-static vt_status run_window(job *j, const int *ids, const int *targets, int T,
+static vt_status run_window(export_job *j, const int *ids, const int *targets, int T,
                             vt_export_report *r, vt_error *err)
 {
     window_laws laws;
@@ -94,34 +81,6 @@ static vt_status run_window(job *j, const int *ids, const int *targets, int T,
     return VT_OK;
 }
 
-/* The first tokens of the text: as many as the windows that the model was trained on, for
- * the positions behind them have learnt nothing. */
-static vt_status read_text(job *j, const vt_export_options *o, int *T, vt_error *err)
-{
-    const size_t bad = utf8_first_bad(o->text, o->text_length);
-    vt_status s;
-    if (bad < o->text_length)
-        return fail(err, VT_BAD_INPUT, "--text: byte %zu: expected UTF-8", bad);
-    if ((s = vt_tokenize(j->m, o->text, o->text_length, &j->ids, &j->count, err))) return s;
-    if (j->count < 2)
-        return fail(err, VT_BAD_INPUT, "--text: %zu token%s: expected two or more, so that one "
-                    "has a next", j->count, j->count == 1 ? "" : "s");
-    *T = j->count < (size_t)j->m->seq ? (int)j->count : j->m->seq;
-    j->targets = calloc((size_t)*T, sizeof *j->targets);
-    if (!j->targets) return fail_memory(err, (size_t)*T * sizeof *j->targets, "targets");
-    for (int t = 0; t < *T; t++)
-        j->targets[t] = (size_t)t + 1 < j->count ? j->ids[t + 1] : VT_IGNORE;
-    return VT_OK;
-}
-
-/* A checkpoint's derived files must be of the state that was read. */
-static vt_status open_model(job *j, const vt_export_options *o, vt_error *err)
-{
-    const vt_status s = vt_model_open(&j->m, o->model, o->threads, NULL, err);
-    if (s) return s;
-    return j->m->c.has_state ? manifest_verify(o->model, err) : VT_OK;
-}
-
 static vt_status find_module(const char *site, vt_error *err)
 {
     char hash[65], *path = io_join(site, "vitrine.wasm");
@@ -129,41 +88,43 @@ static vt_status find_module(const char *site, vt_error *err)
     if (!path) return fail_memory(err, strlen(site), "a file's name");
     const vt_status s = sha256_hex_file(hash, path, &why);
     free(path);
-    return s ? fail(err, s, "%.400s; expected the module of a site (tools/site builds one)", why.text)
+    return s ? fail(err, s, "%.400s; expected the module of a site (./run builds one)", why.text)
              : VT_OK;
-}
-
-static vt_status go_on(vt_error *err)
-{
-    return interrupt_asked() ? interrupt_fail(err) : VT_OK;
 }
 
 vt_status vt_export(const vt_export_options *o, vt_export_report *out, vt_error *err)
 {
-    job j = { .m = NULL };
-    int T = 0;
+    export_job j = { .m = NULL };
+    int T = 0, lock = -1;
     vt_status s;
     *out = (vt_export_report){ .rebuilt = -1 };
     if ((s = export_name_check(o->as, err)) || (s = find_module(o->site, err))) return s;
     if (!(j.folder = export_folder(o->site, o->as)))
         return fail_memory(err, strlen(o->site), "a folder's name");
-    if ((s = open_model(&j, o, err)) || (s = read_text(&j, o, &T, err)) ||
-        (s = rebuild(out, j.m, o, err)) || (s = go_on(err)) ||
-        (s = run_window(&j, j.ids, j.targets, T, out, err)) || (s = go_on(err)))
+    /* As many tokens as the windows that the model was trained on: the positions behind
+     * them have learnt nothing. */
+    if ((s = export_job_open(&j, o->model, o->threads, err)) ||
+        (s = export_job_text(&j, o->text, o->text_length, j.m->seq, 2, &T, err)) ||
+        (s = rebuild(out, j.m, o, err)) || (s = export_job_go_on(err)) ||
+        (s = run_window(&j, j.ids, j.targets, T, out, err)) || (s = export_job_go_on(err)))
         goto done;
     out->tokens = j.count;
-    if ((s = io_mkdir(j.folder, err)) || (s = export_copy(j.folder, o->model, err)) ||
+    if ((s = io_mkdir(j.folder, err)) || (s = io_lock(&lock, j.folder, err)) ||
+        (s = export_clear(j.folder, err)) || (s = export_copy(j.folder, o->model, err)) ||
         (s = window_write(j.folder, &j.w, err)) || (s = window_compare(j.folder, &j.w, err)) ||
         (s = export_hash(out, j.folder, err)))
         goto done;
+    char state[65];
+    model_state_sha256(j.m, state);
     const export_facts facts = {
-        .window = &j.w, .run = j.m->c.run, .state_sha256 = j.m->state_sha256,
-        .parameters = j.m->c.count, .text = o->text, .text_length = o->text_length,
-        .tokens = j.ids, .targets = j.targets,
+        .window = &j.w, .run = j.m->c.run, .state_sha256 = state,
+        .parameters = j.m->c.count, .text = j.text, .text_length = j.text_length,
+        .text_tokens = j.count, .tokens = j.ids, .targets = j.targets,
     };
     s = export_write_manifest(j.folder, out, &facts, err);
 done:
-    end(&j);
+    io_unlock(&lock);
+    export_job_end(&j);
     return s;
 }
 
@@ -200,7 +161,7 @@ static vt_status same_hash(const json_t *manifest, const vt_export_report *r, vt
 }
 
 /* The model as a browser reads it, from the three files, and its window again. */
-static vt_status prove(job *j, const json_t *manifest, vt_export_report *r, vt_error *err)
+static vt_status prove(export_job *j, const json_t *manifest, vt_export_report *r, vt_error *err)
 {
     size_t n, targets;
     vt_status s;
@@ -220,7 +181,7 @@ static vt_status prove(job *j, const json_t *manifest, vt_export_report *r, vt_e
 
 vt_status vt_export_verify(const char *site, const char *as, vt_export_report *out, vt_error *err)
 {
-    job j = { .m = NULL };
+    export_job j = { .m = NULL };
     json_t *manifest = NULL;
     vt_status s;
     *out = (vt_export_report){ .rebuilt = -1 };
@@ -232,6 +193,6 @@ vt_status vt_export_verify(const char *site, const char *as, vt_export_report *o
         (s = export_compare_files(manifest, j.folder, out, err)) == VT_OK)
         s = prove(&j, manifest, out, err);
     json_decref(manifest);
-    end(&j);
+    export_job_end(&j);
     return s;
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "api/model.h"
+#include "base/cpu.h"
 #include "base/rng.h"
 #include "sample/generate.h"
 #include "sample/utf8_stream.h"
@@ -114,4 +115,25 @@ done:
     bytes_free(&s.ready);
     bpe_ids_free(&prompt);
     return status;
+}
+
+vt_status vt_generate_memory(const vt_model *m, vt_memory *out, vt_error *err)
+{
+    const gpt_config *z = &m->c.z;
+    size_t block = generator_bytes(z, m->seq), worker, shared, scratch;
+    generator_scratch(&worker, &shared, z, m->seq);
+    if (block == SIZE_MAX || !team_bytes(&scratch, m->threads, worker, shared))
+        return fail(err, VT_TOO_LARGE, "the model's activations overflow a size");
+    *out = (vt_memory){
+        .machine = cpu_memory(), .parameters = m->c.count, .vocabulary = z->V,
+        .threads = m->threads, .nrows = 4,
+        .rows = { { "parameters", VT_MEMORY_HELD, m->c.count * sizeof *m->c.params },
+                  { "the checkpoint, as it was read", VT_MEMORY_HELD, m->c.state.content.len },
+                  { "head, keys and values, activations", VT_MEMORY_HELD, arena_size(block) },
+                  { "scratch of the threads", VT_MEMORY_HELD, scratch ? arena_size(scratch) : 0 } },
+    };
+    for (size_t i = 0; i < out->nrows; i++)
+        if (!size_add(out->memory, out->rows[i].bytes, &out->memory))
+            return fail(err, VT_TOO_LARGE, "the plan: its sizes overflow");
+    return VT_OK;
 }

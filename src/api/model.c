@@ -5,6 +5,7 @@
 #include <string.h>
 #include "base/cpu.h"
 #include "base/io.h"
+#include "provenance/manifest.h"
 #include "vitrine.h"
 
 enum { MOST_THREADS = 256 };
@@ -41,6 +42,29 @@ static vt_status read_record(vt_model *m, const char *folder, vt_error *err)
     return s;
 }
 
+/* A model without its state, but with its run's manifest, has windows of that, and is
+ * what that says, or damaged. */
+static vt_status read_manifest(vt_model *m, const char *folder, vt_error *err)
+{
+    run_record record;
+    json_t *root = NULL;
+    vt_status s = manifest_of_model(&root, folder, err);
+    if (s || !root) return s;
+    char *where = io_join(folder, MANIFEST_NAME);
+    s = where ? run_record_read(&record, root, where, err)
+              : fail_memory(err, strlen(folder), "a file's name");
+    if (s == VT_OK && record.settings.seq > m->c.z.T)
+        s = fail(err, VT_BAD_INPUT, "%s: field \"seq\": %d: expected 1 to %d, the positions of the "
+                 "model", where, record.settings.seq, m->c.z.T);
+    if (s == VT_OK) {
+        m->seq = record.settings.seq;
+        m->seq_known = true;
+    }
+    free(where);
+    json_decref(root);
+    return s;
+}
+
 static vt_status fill(vt_model *m, const char *folder, vt_error *err)
 {
     vt_status s;
@@ -48,14 +72,13 @@ static vt_status fill(vt_model *m, const char *folder, vt_error *err)
     if (m->c.has_state) {
         if ((s = read_record(m, folder, err))) return s;
         m->seq = m->record.settings.seq;
-        sha256_hex(m->state_sha256, m->c.state.content.data, m->c.state.content.len);
+        m->seq_known = true;
     }
     if (m->seq < 1 || m->seq > m->c.z.T)
         return fail(err, VT_BAD_INPUT, "%s: seq %d: expected 1 to %d, the positions of the model",
                     m->c.path, m->seq, m->c.z.T);
     if ((s = read_tokenizer(m, folder, err))) return s;
-    sha256_hex(m->tokenizer_sha256, m->c.tokenizer, m->c.tokenizer_length);
-    return VT_OK;
+    return m->c.has_state ? VT_OK : read_manifest(m, folder, err);
 }
 
 vt_status vt_model_open(vt_model **out, const char *folder, int threads, const char *isa,
@@ -86,22 +109,35 @@ void vt_model_close(vt_model *m)
     free(m);
 }
 
+int vt_seq(const vt_model *m, bool *known)
+{
+    *known = m->seq_known;
+    return m->seq;
+}
+
+void model_state_sha256(const vt_model *m, char hash[65])
+{
+    hash[0] = 0;
+    if (m->c.has_state) sha256_hex(hash, m->c.state.content.data, m->c.state.content.len);
+}
+
 void vt_info(const vt_model *m, vt_info_data *out)
 {
     const gpt_config *z = &m->c.z;
     *out = (vt_info_data){
         .layers = z->L, .d_model = z->C, .heads = z->NH, .ff = z->FF, .context = z->T,
-        .vocabulary = z->V, .merges = bpe_merges(m->tokenizer), .seq = m->seq, .tied = z->tied,
+        .vocabulary = z->V, .merges = bpe_merges(m->tokenizer), .seq = m->seq, .seq_known = m->seq_known, .tied = z->tied,
         .parameters = m->c.count, .tensors = m->c.ntensors, .step = -1, .steps = -1,
         .isa = m->kernels->name, .threads = m->threads, .activation = "gelu_new",
     };
-    memcpy(out->tokenizer_sha256, m->tokenizer_sha256, 65);
+    sha256_hex(out->tokenizer_sha256, m->c.tokenizer, m->c.tokenizer_length);
     if (!m->c.has_state) return;
     out->step = m->record.step;
     out->steps = m->record.settings.steps;
     out->seed = m->record.settings.seed;
+    out->tokenizer_from = m->record.tokenizer_from;
     memcpy(out->corpus_sha256, m->record.corpus_sha256, 65);
-    memcpy(out->state_sha256, m->state_sha256, 65);
+    model_state_sha256(m, out->state_sha256);
 }
 
 vt_tensor_info vt_tensor(const vt_model *m, size_t i)

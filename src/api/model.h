@@ -15,7 +15,11 @@ struct vt_model {
     bpe        *tokenizer;
     const ops  *kernels;
     int         threads, seq;   /* seq: the window that it was trained on */
-    char        tokenizer_sha256[65], state_sha256[65];
+    bool        seq_known;      /* else seq is all its positions */
 };
+
+/* The sha256 of state.safetensors; "" where there is none.  Made from all its bytes each
+ * time: for those who show it. */
+void model_state_sha256(const vt_model *m, char hash[65]);
 
 #endif

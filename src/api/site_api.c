@@ -14,7 +14,7 @@ static vt_status find_shell(const char *shell, vt_error *err)
         const bool there = access(path, R_OK) == 0;
         free(path);
         if (!there) return fail(err, VT_IO, "%s: has no %s; expected the built pages of a site "
-                                "(tools/site builds them)", shell, files[i]);
+                                "(./run builds them, in build/site)", shell, files[i]);
     }
     return VT_OK;
 }
@@ -24,7 +24,7 @@ static vt_status add_model(const vt_site_options *o, const char *made, const cha
 {
     const vt_export_options e = {
         .model = model, .site = made, .as = as, .text = o->text, .text_length = o->text_length,
-        .data = o->data, .column = o->column, .threads = o->threads,
+        .corpus = o->corpus, .threads = o->threads,
     };
     *r = (vt_export_report){ .rebuilt = -1 };
     return model ? vt_export(&e, r, err) : VT_OK;

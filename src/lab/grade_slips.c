@@ -300,6 +300,7 @@ static void add_query(const view *a, slip s, char which, int h, int t, double *o
     const int last = s == NOT_OWN && which != 'V' ? n - 1 : n;
     for (int u = 0; u < last; u++) {
         const double share = s == P_TURNED ? a->P[pair(a, h, u, t)] : a->P[pair(a, h, t, u)];
+        /* cppcheck-suppress uninitvar ; u < last <= n */
         const double ds = share * (dP[u] - row) / sqrt(a->D);
         const bool turned = s == TURNED;
         int to = which == 'Q' ? t : u, from = which == 'Q' ? u : t;

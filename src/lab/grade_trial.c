@@ -1,5 +1,6 @@
 /* grade_trial.c -- see grade_trial.h. */
 #include "lab/grade_trial.h"
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/rng.h"
@@ -66,8 +67,9 @@ void trial_free(trial *t)
 
 const graph_tensor *trial_tensor(const op_case *c, const exercise_tensor *t, int *number)
 {
-    *number = graph_find(&c->g, t->graph);      /* exercises.c names none that is not there */
-    return *number < 0 ? NULL : &c->g.tensor[*number];
+    *number = graph_find(&c->g, t->graph);
+    assert(*number >= 0);               /* exercises.c names none that is not there */
+    return &c->g.tensor[*number];
 }
 
 /* ---- one call --------------------------------------------------------------- */

@@ -21,7 +21,7 @@ void grade_sizes(char *out, size_t size, const exercise *e, const graph_sizes *z
 
 void grade_index(char *out, size_t size, const char *axes, const graph_sizes *z, size_t element)
 {
-    size_t index[8], rank = strlen(axes), n = 0;
+    size_t index[8] = { 0 }, rank = strlen(axes), n = 0;
     out[0] = '\0';
     for (size_t i = rank; i-- > 0; ) {
         const size_t length = (size_t)exercise_size(z, axes[i]);

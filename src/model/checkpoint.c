@@ -4,15 +4,23 @@
 #include "model/checkpoint.h"
 #include <limits.h>
 #include <math.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "base/cpu.h"
+#include "base/huge.h"
 
-/* A file is read whole, so its own size bounds what is allocated; this only
- * keeps sums of sizes from overflowing. */
-static const size_t most_bytes = SIZE_MAX / 4;
-enum { MOST_CONFIG = 1 << 20, MOST_TOKENIZER = 1 << 28 };
+/* A file is read whole: one that is larger than the machine's memory is refused by its
+ * length, before any is asked for. */
+static size_t most_bytes(void)
+{
+    const size_t memory = cpu_memory();                 /* 0: not known */
+    return memory ? memory : SIZE_MAX / 4;
+}
+
+enum { MOST_CONFIG = 1 << 20, MOST_TOKENIZER = 1 << 28, SHOWN_DIGITS = 16 };
 
 vt_status checkpoint_read_sizes(gpt_config *z, const json_t *o, const char *where, vt_error *err)
 {
@@ -62,6 +70,7 @@ static vt_status make_room(checkpoint *c, const st_file *f, vt_error *err)
     c->params = malloc(c->count * sizeof *c->params);
     if (!c->tensors || !c->params)
         return fail_memory(err, c->count * sizeof *c->params, "parameters");
+    huge_advise(c->params, c->count * sizeof *c->params);   /* each token reads them all */
     gpt_tensor_list(&c->z, c->tensors);
     return VT_OK;
 }
@@ -158,10 +167,14 @@ static vt_status check_seal(const checkpoint *c, const char *run, const char *to
     }
     s = checkpoint_seal(found, run, tokenizer, items, f->count, err);
     free(items);
-    if (s == VT_OK && strcmp(found, expected) != 0)
-        s = fail(err, VT_BAD_INPUT, "%s: is damaged: its contents have sha256 %.16s..., its header "
-                 "says %.16s...", c->path, found, expected);
-    return s;
+    if (s || strcmp(found, expected) == 0) return s;
+    size_t same = 0;
+    while (found[same] && found[same] == expected[same]) same++;
+    if (same < SHOWN_DIGITS)
+        return fail(err, VT_BAD_INPUT, "%s: is damaged: its contents have sha256 %.16s..., its header "
+                    "says %.16s...", c->path, found, expected);
+    return fail(err, VT_BAD_INPUT, "%s: is damaged: its contents have sha256 %s, its header says the "
+                "same for %zu digits, and then \"%.16s\"", c->path, found, same, expected + same);
 }
 
 /* The moments are looked at too: whoever goes on from a state, or only speaks,
@@ -187,7 +200,7 @@ static vt_status open_state(checkpoint *c, vt_error *err)
 {
     const char *format, *run, *tokenizer;
     const json_t *sizes;
-    vt_status s = st_open(&c->state, c->path, most_bytes, err);
+    vt_status s = st_open(&c->state, c->path, most_bytes(), err);
     if (s) return s;
     c->has_state = true;
     if ((s = st_need_meta(&c->state, "format", &format, err))) return s;
@@ -250,10 +263,10 @@ static vt_status open_hugging_face(checkpoint *c, const char *folder, vt_error *
     if ((s = js_read(&root, config, MOST_CONFIG, err)) ||
         (s = checkpoint_read_sizes(&c->z, root, config, err)) ||
         (s = refuse_variants(root, config, err)) ||
-        (s = st_open(&f, c->path, most_bytes, err)) ||
+        (s = st_open(&f, c->path, most_bytes(), err)) ||
         (s = make_room(c, &f, err)) ||
         (s = copy_all(c, &f, "", true, c->params, err)) ||
-        (s = io_read(&text, words, MOST_TOKENIZER, err)) || (s = bytes_append(&text, "", 1, err)))
+        (s = io_read_regular(&text, words, MOST_TOKENIZER, err)) || (s = bytes_append(&text, "", 1, err)))
         goto done;
     c->tokenizer = (char *)text.data;
     c->tokenizer_length = text.len - 1;
@@ -273,12 +286,17 @@ vt_status checkpoint_open(checkpoint *c, const char *folder, vt_error *err)
     vt_status s;
     *c = (checkpoint){ .tensors = NULL };
     c->path = io_join(folder, CHECKPOINT_STATE);
-    if (c->path && stat(c->path, &st) == 0) {
+    if (!c->path) return fail_memory(err, strlen(folder), "a file's name");
+    if (stat(c->path, &st) == 0) {
         s = open_state(c, err);
+    } else if (errno != ENOENT && errno != ENOTDIR) {       /* it may be there: no other is taken */
+        s = fail(err, status_of(errno), "%s: cannot be looked for: %s", c->path, strerror(errno));
     } else {
         free(c->path);
         c->path = io_join(folder, CHECKPOINT_MODEL);
         if (!c->path) s = fail_memory(err, strlen(folder), "a file's name");
+        else if (stat(folder, &st) != 0 && errno == ENOENT)
+            s = fail(err, VT_IO, "%s: no such folder: expected the folder of a model", folder);
         else if (stat(folder, &st) != 0 || !S_ISDIR(st.st_mode))
             s = fail(err, VT_IO, "%s: expected the folder of a model", folder);
         else if (stat(c->path, &st) != 0)

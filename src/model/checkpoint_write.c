@@ -1,4 +1,5 @@
 /* checkpoint_write.c -- writing a model to a folder; see checkpoint.h. */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,6 +118,7 @@ static vt_status write_tensors(const char *folder, const checkpoint_parts *p, ch
         const float *data = p->params + t->offset;
         if (t->transposed) {
             const size_t rows = (size_t)t->rows, cols = (size_t)t->cols;
+            assert(!turned);            /* one tensor is turned */
             if (!(turned = malloc(t->count * sizeof *turned))) {
                 s = fail_memory(err, t->count * sizeof *turned, "the head");
                 goto done;

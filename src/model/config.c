@@ -19,14 +19,12 @@ vt_status gpt_config_check(const gpt_config *z, vt_error *err)
     if (z->C % z->NH != 0)
         return fail(err, VT_USAGE, "--heads %d does not divide --d-model %d: "
                     "each head takes an equal share of the channels", z->NH, z->C);
-    /* 3 C, and the rows times columns of every matrix, must be sizes. */
-    size_t total = 0, layer = 0, n;
-    const size_t C = (size_t)z->C, FF = (size_t)z->FF;
-    const bool fits =
-        z->C <= INT_MAX / 3 &&
-        size_mul(C, 4 * C + 2 * FF + 16, &layer) && size_mul(layer, (size_t)z->L, &total) &&
-        size_mul(2 * (size_t)z->V + (size_t)z->T + 2, C, &n) && size_add(total, n, &total) &&
-        total <= SIZE_MAX / 64;
+    /* 3 C, and the rows times columns of every matrix, must be sizes.  Counted in double:
+     * the sum must be below SIZE_MAX / 64, so that digits that are rounded off do not
+     * matter, and no part of it can wrap, also where a size has 32 bits. */
+    const double C = z->C, FF = z->FF, L = z->L, T = z->T, V = z->V;
+    const bool fits = z->C <= INT_MAX / 3 &&
+        L * C * (4 * C + 2 * FF + 16) + (2 * V + T + 2) * C <= (double)(SIZE_MAX / 64);
     if (!fits)
         return fail(err, VT_TOO_LARGE, "the model's size overflows: --layers %d --d-model %d "
                     "--ff %d --context %d, vocabulary %d", z->L, z->C, z->FF, z->T, z->V);

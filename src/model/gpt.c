@@ -63,10 +63,17 @@
  * complex and _Float128, and the fast float kernels (VT_FAST).  What differs between them is
  * how a kernel is called (CALL), and attention: the definition keeps its five
  * stages and wants q, k, v apart, the fast kernel reads them where they lie in
- * qkv and keeps one log-sum-exp a row.
+ * qkv and keeps one log-sum-exp a row.  The fast wiring hands the result of a product on
+ * while it is in the cache (GELU, the sum of the residual stream), has gradients set
+ * where the definitions clear and add, and so stores fewer stages: the same numbers.
+ * A training step's pass (learn) has the logits of some rows only at a time, and may
+ * compute a layer again instead of keeping it.
  *
  * A tied head is wte transposed: prepare() writes it, backward adds its
- * gradient back transposed.  A cache holds keys and values of the P earlier
+ * gradient back transposed.  The fast wiring reads wte as it lies where the caller
+ * has no room for a head (training); with one, a single row is faster.
+ *
+ * A cache holds keys and values of the P earlier
  * positions; only attention knows of it:
  *
  *   k[P+t] = K[t],  v[P+t] = V[t]                            (cache.store)
@@ -78,25 +85,19 @@
  * the architecture.  Press, Wolf, "Using the output embedding to improve
  * language models" (2017): the tied head.
  */
-#include <limits.h>
 #include <string.h>
 #include "kernels/ref.h"
 #include "kernels/definitions.h"
 #include "model/gpt.h"
+#include "model/gpt_name.h"
 
-#if   VT_FAST
-#define GPT(name) gpt_##name##_fast
+#if VT_FAST
 #define CALL(name, ...) m->kernels->name(m->team, __VA_ARGS__)
 #else
 #define CALL(name, ...) REF(name)(__VA_ARGS__)
-#if   VT_SCALAR == 32
-#define GPT(name) gpt_##name##_f32
-#elif VT_SCALAR == 64
-#define GPT(name) gpt_##name##_f64
-#elif VT_SCALAR == 128
-#define GPT(name) gpt_##name##_c128
-#elif VT_SCALAR == 113
-#define GPT(name) gpt_##name##_f128
+#if !VT_WASM                    /* the definition's bits, sooner: see linear_in_order.c */
+#define linear_forward  in_order_linear_forward
+#define linear_backward in_order_linear_backward
 #endif
 #endif
 
@@ -149,143 +150,11 @@ static model_view view_model(const scalar *block, const gpt_config *z)
     return v;
 }
 
-/* ---- activations in one block ------------------------------------------ */
-
-typedef struct plan {
-    char  *base;            /* NULL: only count */
-    size_t used;
-    bool   overflow;
-} plan;
-
-static void *piece(plan *p, size_t size, size_t a, size_t b, size_t c, size_t d)
-{
-    size_t n = size;
-    if (!size_mul(n, a, &n) || !size_mul(n, b, &n) || !size_mul(n, c, &n) ||
-        !size_mul(n, d, &n) || n > SIZE_MAX - 64) {
-        p->overflow = true;
-        return NULL;
-    }
-    n = (n + 63) / 64 * 64;
-    void *at = p->base ? p->base + p->used : NULL;
-    if (!size_add(p->used, n, &p->used)) p->overflow = true;
-    return at;
-}
-
-static scalar *take(plan *p, size_t a, size_t b, size_t c, size_t d)
-{
-    return piece(p, sizeof(scalar), a, b, c, d);
-}
-
-static void place_layer(GPT(layer_acts) *a, plan *p, const gpt_config *z,
-                        size_t B, size_t T, size_t S)
-{
-    const size_t N = B * T, C = (size_t)z->C, FF = (size_t)z->FF, NH = (size_t)z->NH;
-    a->ln1      = take(p, N, C, 1, 1);
-    a->ln1_mean = take(p, N, 1, 1, 1);
-    a->ln1_rstd = take(p, N, 1, 1, 1);
-    a->qkv      = take(p, N, 3, C, 1);
-#if VT_FAST
-    (void)S;
-    a->lse      = take(p, N, NH, 1, 1);
-#else
-    a->q        = take(p, N, C, 1, 1);
-    a->k        = take(p, N, C, 1, 1);
-    a->v        = take(p, N, C, 1, 1);
-    a->scores   = take(p, B, NH, T, S);
-    a->scaled   = take(p, B, NH, T, S);
-    a->masked   = take(p, B, NH, T, S);
-    a->att      = take(p, B, NH, T, S);
-#endif
-    a->values   = take(p, N, C, 1, 1);
-    a->attproj  = take(p, N, C, 1, 1);
-    a->res1     = take(p, N, C, 1, 1);
-    a->ln2      = take(p, N, C, 1, 1);
-    a->ln2_mean = take(p, N, 1, 1, 1);
-    a->ln2_rstd = take(p, N, 1, 1, 1);
-    a->fc       = take(p, N, FF, 1, 1);
-    a->gelu     = take(p, N, FF, 1, 1);
-    a->fcproj   = take(p, N, C, 1, 1);
-    a->res2     = take(p, N, C, 1, 1);
-}
-
-static void place_back(GPT(back) *g, plan *p, const gpt_config *z,
-                       size_t B, size_t T, size_t S)
-{
-    const size_t N = B * T, C = (size_t)z->C, FF = (size_t)z->FF, V = (size_t)z->V;
-    g->dlogits = take(p, N, V, 1, 1);
-    g->dres    = take(p, N, C, 1, 1);
-    g->dres_in = take(p, N, C, 1, 1);
-    g->dbranch = take(p, N, C, 1, 1);
-    g->dln     = take(p, N, C, 1, 1);
-    g->dfc     = take(p, N, FF, 1, 1);
-    g->dgelu   = take(p, N, FF, 1, 1);
-    g->dvalues = take(p, N, C, 1, 1);
-    g->dqkv    = take(p, N, 3, C, 1);
-#if VT_FAST
-    (void)S;
-#else
-    const size_t NH = (size_t)z->NH;
-    g->dq      = take(p, N, C, 1, 1);
-    g->dk      = take(p, N, C, 1, 1);
-    g->dv      = take(p, N, C, 1, 1);
-    g->da      = take(p, B, NH, T, S);
-    g->ds      = take(p, B, NH, T, S);
-#endif
-    if (z->tied) g->dhead = take(p, C, V, 1, 1);
-}
-
-static void place(GPT(acts) *a, plan *p, const gpt_config *z, int B_, int T_, int S_,
-                  bool backward)
-{
-    const size_t B = (size_t)B_, T = (size_t)T_, S = (size_t)S_, N = B * T;
-    const size_t C = (size_t)z->C, V = (size_t)z->V;
-    if (N > INT_MAX || N > INT_MAX / (size_t)z->NH) p->overflow = true;  /* kernels' N */
-    memset(a, 0, sizeof *a);
-    a->layers   = piece(p, sizeof *a->layers, (size_t)z->L, 1, 1, 1);
-    a->embedded = take(p, N, C, 1, 1);
-    if (p->base) {
-        for (int l = 0; l < z->L; l++) {
-            memset(&a->layers[l], 0, sizeof *a->layers);
-            place_layer(&a->layers[l], p, z, B, T, S);
-        }
-    } else {                            /* layers are alike: one is counted */
-        GPT(layer_acts) layer;
-        plan one = { .used = 0 };
-        size_t all = 0;
-        place_layer(&layer, &one, z, B, T, S);
-        if (one.overflow || !size_mul(one.used, (size_t)z->L, &all) ||
-            !size_add(p->used, all, &p->used))
-            p->overflow = true;
-    }
-    a->lnf      = take(p, N, C, 1, 1);
-    a->lnf_mean = take(p, N, 1, 1, 1);
-    a->lnf_rstd = take(p, N, 1, 1, 1);
-    a->logits   = take(p, N, V, 1, 1);
-    a->loss     = take(p, N, 1, 1, 1);
-    a->lse      = take(p, N, 1, 1, 1);
-    if (backward) place_back(&a->back, p, z, B, T, S);
-}
-
-size_t GPT(acts_bytes)(const gpt_config *z, int B, int T, int S, bool backward)
-{
-    GPT(acts) a;
-    plan p = { 0 };
-    place(&a, &p, z, B, T, S, backward);
-    return p.overflow ? SIZE_MAX : p.used;
-}
-
-void GPT(acts_place)(GPT(acts) *a, void *block, const gpt_config *z,
-                     int B, int T, int S, bool backward)
-{
-    plan p = { .base = block };
-    place(a, &p, z, B, T, S, backward);
-}
-
 /* ---- forward ----------------------------------------------------------- */
 
 void GPT(prepare)(const GPT(model) *m)
 {
-    if (!m->z.tied) return;
+    if (!m->z.tied || !m->head) return;
     const size_t C = (size_t)m->z.C, V = (size_t)m->z.V;
     const scalar *wte = view_model(m->params, &m->z).wte;
     for (size_t v = 0; v < V; v++)
@@ -326,61 +195,115 @@ static void attend_forward(const GPT(model) *m, GPT(layer_acts) *a, GPT(cache) *
 #endif
 }
 
+/* All of a layer that its backward reads: what is before the last product. */
+static void layer_inner(const GPT(model) *m, GPT(acts) *a, const layer_view *w,
+                        GPT(cache) *cache, int l, int B, int T)
+{
+    const int N = B * T, C = m->z.C, FF = m->z.FF;
+    const scalar *x = l ? a->layers[l - 1].res2 : a->embedded;
+    GPT(layer_acts) *h = &a->layers[l];
+
+    CALL(layernorm_forward, h->ln1, h->ln1_mean, h->ln1_rstd, x, w->ln1w, w->ln1b,
+         N, C);                                                         /* block.ln1 */
+    CALL(linear_forward, h->qkv, h->ln1, w->qkvw, w->qkvb, N, C, 3 * C); /* attn.q attn.k attn.v */
+    attend_forward(m, h, cache, l, B, T);                               /* block.att */
+#if VT_FAST
+    CALL(linear_residual_forward, h->res1, x, h->values, w->attprojw, w->attprojb, N, C, C);
+#else
+    CALL(linear_forward, h->attproj, h->values, w->attprojw, w->attprojb,
+         N, C, C);                                                      /* attn.out */
+    CALL(residual_forward, h->res1, x, h->attproj,
+         (size_t)N * (size_t)C);                                        /* block.res1 */
+#endif
+    CALL(layernorm_forward, h->ln2, h->ln2_mean, h->ln2_rstd, h->res1, w->ln2w, w->ln2b,
+         N, C);                                                         /* block.ln2 */
+#if VT_FAST
+    CALL(linear_gelu_forward, h->gelu, h->fc, h->ln2, w->fcw, w->fcb, N, C, FF);
+#else
+    CALL(linear_forward, h->fc, h->ln2, w->fcw, w->fcb, N, C, FF);      /* block.mlp mlp.fc */
+    CALL(gelu_forward, h->gelu, h->fc, (size_t)N * (size_t)FF);         /* block.mlp mlp.gelu */
+#endif
+}
+
 static void layer_forward(const GPT(model) *m, GPT(acts) *a, const model_view *p,
                           GPT(cache) *cache, int l, int B, int T)
 {
     const int N = B * T, C = m->z.C, FF = m->z.FF;
-    const size_t NC = (size_t)N * (size_t)C;
-    const scalar *x = l ? a->layers[l - 1].res2 : a->embedded;
     GPT(layer_acts) *h = &a->layers[l];
     const layer_view w = view_layer(p, &m->z, l);
 
-    CALL(layernorm_forward, h->ln1, h->ln1_mean, h->ln1_rstd, x, w.ln1w, w.ln1b,
-         N, C);                                                         /* block.ln1 */
-    CALL(linear_forward, h->qkv, h->ln1, w.qkvw, w.qkvb, N, C, 3 * C);  /* attn.q attn.k attn.v */
-    attend_forward(m, h, cache, l, B, T);                               /* block.att */
-    CALL(linear_forward, h->attproj, h->values, w.attprojw, w.attprojb, N, C, C); /* attn.out */
-    CALL(residual_forward, h->res1, x, h->attproj, NC);                 /* block.res1 */
-    CALL(layernorm_forward, h->ln2, h->ln2_mean, h->ln2_rstd, h->res1, w.ln2w, w.ln2b,
-         N, C);                                                         /* block.ln2 */
-    CALL(linear_forward, h->fc, h->ln2, w.fcw, w.fcb, N, C, FF);        /* block.mlp mlp.fc */
-    CALL(gelu_forward, h->gelu, h->fc, (size_t)N * (size_t)FF);         /* block.mlp mlp.gelu */
+    layer_inner(m, a, &w, cache, l, B, T);
+#if VT_FAST
+    CALL(linear_residual_forward, h->res2, h->res1, h->gelu, w.fcprojw, w.fcprojb, N, FF, C);
+#else
     CALL(linear_forward, h->fcproj, h->gelu, w.fcprojw, w.fcprojb,
          N, FF, C);                                                     /* block.mlp mlp.proj */
-    CALL(residual_forward, h->res2, h->res1, h->fcproj, NC);            /* block.res2 */
+    CALL(residual_forward, h->res2, h->res1, h->fcproj,
+         (size_t)N * (size_t)C);                                        /* block.res2 */
+#endif
 }
 
-static void head_forward(const GPT(model) *m, GPT(acts) *a, const model_view *p, int N)
+/* y of rows first .. N-1, to the front of lnf. */
+static void head_norm(const GPT(model) *m, GPT(acts) *a, const model_view *p, int first, int N)
+{
+    const int C = m->z.C;
+    const scalar *x = a->layers[m->z.L - 1].res2 + (size_t)first * (size_t)C;
+    CALL(layernorm_forward, a->lnf, a->lnf_mean, a->lnf_rstd, x, p->lnfw, p->lnfb,
+         N - first, C);                                                 /* head.ln */
+}
+
+/* N rows of y, at most a->rows -> their logits. */
+static void head_logits(const GPT(model) *m, GPT(acts) *a, const model_view *p,
+                        const scalar *y, int N)
 {
     const int C = m->z.C, V = m->z.V;
-    const scalar *x = a->layers[m->z.L - 1].res2;
-    CALL(layernorm_forward, a->lnf, a->lnf_mean, a->lnf_rstd, x, p->lnfw, p->lnfb,
-         N, C);                                                         /* head.ln */
-    CALL(linear_forward, a->logits, a->lnf, m->z.tied ? m->head : p->headw, NULL,
+#if VT_FAST
+    if (m->z.tied && !m->head) {
+        CALL(tied_forward, a->logits, y, p->wte, N, C, V);
+        return;
+    }
+#endif
+    CALL(linear_forward, a->logits, y, m->z.tied ? m->head : p->headw, NULL,
          N, C, V);                                                      /* head.logits */
 }
 
-void GPT(forward)(const GPT(model) *m, GPT(acts) *a, const int *tokens,
-                  GPT(cache) *cache, int B, int T)
+/* The logits of rows `first` on. */
+static void rows_forward(const GPT(model) *m, GPT(acts) *a, const int *tokens,
+                         GPT(cache) *cache, int B, int T, int first)
 {
     const model_view p = view_model(m->params, &m->z);
     const int P = cache ? cache->length : 0;
     CALL(embedding_forward, a->embedded, tokens, p.wte, p.wpe, B, T, P, m->z.C); /* gpt.embed */
     for (int l = 0; l < m->z.L; l++) layer_forward(m, a, &p, cache, l, B, T);
-    head_forward(m, a, &p, B * T);
+    head_norm(m, a, &p, first, B * T);
+    head_logits(m, a, &p, a->lnf, B * T - first);
     if (cache) cache->length += T;                                      /* cache.length */
+}
+
+void GPT(forward)(const GPT(model) *m, GPT(acts) *a, const int *tokens,
+                  GPT(cache) *cache, int B, int T)
+{
+    rows_forward(m, a, tokens, cache, B, T, 0);
+}
+
+void GPT(forward_last)(const GPT(model) *m, GPT(acts) *a, const int *tokens,
+                       GPT(cache) *cache, int T)
+{
+    rows_forward(m, a, tokens, cache, 1, T, T - 1);
 }
 
 void GPT(part_forward)(const GPT(model) *m, GPT(acts) *a, const int *tokens, int part,
                        int B, int T)
 {
     const model_view p = view_model(m->params, &m->z);
-    if (part < 0)
+    if (part < 0) {
         CALL(embedding_forward, a->embedded, tokens, p.wte, p.wpe, B, T, 0, m->z.C);
-    else if (part < m->z.L)
+    } else if (part < m->z.L) {
         layer_forward(m, a, &p, NULL, part, B, T);
-    else
-        head_forward(m, a, &p, B * T);
+    } else {
+        head_norm(m, a, &p, 0, B * T);
+        head_logits(m, a, &p, a->lnf, B * T);
+    }
 }
 
 void GPT(forward_from)(const GPT(model) *m, GPT(acts) *a, const int *tokens, int first,
@@ -457,6 +380,22 @@ static void layer_backward(const GPT(model) *m, const GPT(layer_acts) *h, GPT(ba
                            int B, int T)
 {
     const int N = B * T, C = m->z.C, FF = m->z.FF;
+#if VT_FAST
+    /* A sum hands its gradient to both terms: the branch's is read where it lies, and
+     * becomes the one at the sum's other term when the layer norm adds to it. */
+    CALL(linear_set_backward, g->dfc, d->fcprojw, d->fcprojb, g->dres, h->gelu, w->fcprojw,
+         h->fc, N, FF, C);
+    CALL(linear_set_backward, g->dln, d->fcw, d->fcb, g->dfc, h->ln2, w->fcw, NULL, N, C, FF);
+    CALL(layernorm_backward, g->dres, d->ln2w, d->ln2b, g->dln, h->res1, w->ln2w,
+         h->ln2_mean, h->ln2_rstd, N, C);
+    CALL(linear_set_backward, g->dvalues, d->attprojw, d->attprojb, g->dres, h->values,
+         w->attprojw, NULL, N, C, C);
+    attend_backward(m, h, g, B, T);
+    CALL(linear_set_backward, g->dln, d->qkvw, d->qkvb, g->dqkv, h->ln1, w->qkvw, NULL,
+         N, C, 3 * C);
+    CALL(layernorm_backward, g->dres, d->ln1w, d->ln1b, g->dln, x, w->ln1w,
+         h->ln1_mean, h->ln1_rstd, N, C);
+#else
     const size_t NC = (size_t)N * (size_t)C, NF = (size_t)N * (size_t)FF;
     scalar *swap;
 
@@ -488,27 +427,42 @@ static void layer_backward(const GPT(model) *m, const GPT(layer_acts) *h, GPT(ba
     CALL(layernorm_backward, g->dres_in, d->ln1w, d->ln1b, g->dln, x, w->ln1w,
          h->ln1_mean, h->ln1_rstd, N, C);                               /* block.dln1 */
     swap = g->dres; g->dres = g->dres_in; g->dres_in = swap;   /* now at x */
+#endif
 }
 
-/* g->dlogits -> g->dres */
-static void head_backward(const GPT(model) *m, const GPT(acts) *a, GPT(back) *g,
-                          const model_view *p, const model_view *d, int N)
+/* dlogits of N rows, from row n on -> g->dln */
+static void head_products(const GPT(model) *m, const GPT(acts) *a, GPT(back) *g,
+                          const model_view *p, const model_view *d, const scalar *dlogits,
+                          size_t n, int N)
 {
     const gpt_config *z = &m->z;
     const int C = z->C;
-    const size_t NC = (size_t)N * (size_t)C, CV = (size_t)C * (size_t)z->V;
-
-    if (z->tied) clear(m, g->dhead, CV);
-    clear(m, g->dln, NC);
-    CALL(linear_backward, g->dln, z->tied ? g->dhead : d->headw, NULL, g->dlogits, a->lnf,
+    const size_t at = n * (size_t)C;
+#if VT_FAST
+    if (z->tied)
+        CALL(tied_set_backward, g->dln + at, d->wte, dlogits, a->lnf + at, p->wte, N, C, z->V);
+    else
+        CALL(linear_set_backward, g->dln + at, d->headw, NULL, dlogits, a->lnf + at, p->headw,
+             NULL, N, C, z->V);
+#else
+    if (z->tied) clear(m, g->dhead, (size_t)C * (size_t)z->V);
+    clear(m, g->dln, (size_t)N * (size_t)C);
+    CALL(linear_backward, g->dln + at, z->tied ? g->dhead : d->headw, NULL, dlogits, a->lnf + at,
          z->tied ? m->head : p->headw, N, C, z->V);         /* head.dy head.dwhead */
     if (z->tied)                        /* the head's part of wte's gradient */
         for (size_t v = 0; v < (size_t)z->V; v++)
             for (size_t i = 0; i < (size_t)C; i++)
                 d->wte[v * (size_t)C + i] += g->dhead[i * (size_t)z->V + v]; /* head.dwte */
-    clear(m, g->dres, NC);
-    CALL(layernorm_backward, g->dres, d->lnfw, d->lnfb, g->dln, a->layers[z->L - 1].res2,
-         p->lnfw, a->lnf_mean, a->lnf_rstd, N, C);                      /* head.dres */
+#endif
+}
+
+/* g->dln, of all rows -> g->dres */
+static void head_norm_backward(const GPT(model) *m, const GPT(acts) *a, GPT(back) *g,
+                               const model_view *p, const model_view *d, int N)
+{
+    clear(m, g->dres, (size_t)N * (size_t)m->z.C);
+    CALL(layernorm_backward, g->dres, d->lnfw, d->lnfb, g->dln, a->layers[m->z.L - 1].res2,
+         p->lnfw, a->lnf_mean, a->lnf_rstd, N, m->z.C);                 /* head.dres */
 }
 
 void GPT(part_backward)(const GPT(model) *m, GPT(acts) *a, scalar *grads, const int *tokens,
@@ -518,7 +472,8 @@ void GPT(part_backward)(const GPT(model) *m, GPT(acts) *a, scalar *grads, const 
     const model_view p = view_model(m->params, z), d = view_model(grads, z);
     GPT(back) *g = &a->back;
     if (part >= z->L) {
-        head_backward(m, a, g, &p, &d, B * T);
+        head_products(m, a, g, &p, &d, g->dlogits, 0, B * T);
+        head_norm_backward(m, a, g, &p, &d, B * T);
     } else if (part >= 0) {
         const layer_view w = view_layer(&p, z, part), dw = view_layer(&d, z, part);
         const scalar *x = part ? a->layers[part - 1].res2 : a->embedded;
@@ -540,3 +495,49 @@ void GPT(backward)(const GPT(model) *m, GPT(acts) *a, scalar *grads, const int *
     for (int part = m->z.L; part >= -1; part--)
         GPT(part_backward)(m, a, grads, tokens, part, B, T);
 }
+
+/* ---- a training step's ---------------------------------------------------- */
+
+#if VT_FAST
+/* y of all rows -> loss, lse and, with grads, dy and the head's gradient; the logits of
+ * a part of the rows become their gradient where they lie. */
+static void head_learn(const GPT(model) *m, GPT(acts) *a, const model_view *p, scalar *grads,
+                       const int *targets, const scalar *dloss, size_t N)
+{
+    const size_t C = (size_t)m->z.C;
+    const int V = m->z.V;
+    for (size_t n = 0; n < N; n += a->rows) {
+        const int rows = (int)(N - n < a->rows ? N - n : a->rows);
+        head_logits(m, a, p, a->lnf + n * C, rows);
+        if (!grads) {
+            CALL(crossentropy_forward, a->loss + n, a->lse + n, a->logits, targets + n, 1,
+                 rows, V);
+            continue;
+        }
+        const model_view d = view_model(grads, &m->z);
+        CALL(crossentropy_learn, a->loss + n, a->lse + n, a->logits, dloss + n, targets + n,
+             rows, V);
+        head_products(m, a, &a->back, p, &d, a->logits, n, rows);
+    }
+}
+
+void GPT(learn)(const GPT(model) *m, GPT(acts) *a, scalar *grads, const int *tokens,
+                const int *targets, const scalar *dloss, int B, int T)
+{
+    const model_view p = view_model(m->params, &m->z);
+    const int L = m->z.L, N = B * T;
+    for (int part = -1; part < L; part++) GPT(part_forward)(m, a, tokens, part, B, T);
+    head_norm(m, a, &p, 0, N);
+    head_learn(m, a, &p, grads, targets, dloss, (size_t)N);
+    if (!grads) return;
+    const model_view d = view_model(grads, &m->z);
+    head_norm_backward(m, a, &a->back, &p, &d, N);
+    for (int part = L - 1; part >= -1; part--) {
+        if (a->again && part >= 0 && part < L - 1) {
+            const layer_view w = view_layer(&p, &m->z, part);
+            layer_inner(m, a, &w, NULL, part, B, T);
+        }
+        GPT(part_backward)(m, a, grads, tokens, part, B, T);
+    }
+}
+#endif

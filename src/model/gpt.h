@@ -13,6 +13,14 @@
 #include "kernels/ops.h"
 #include "model/config.h"
 
+/* What a block of activations is for; false and true are the first two.
+ *   GPT_FORWARD    forward, loss
+ *   GPT_BACKWARD   and backward after them, from all logits
+ *   GPT_LEARN      fast: learn, a training step's: few rows' logits at a time
+ *   GPT_RECOMPUTE  fast: learn, which keeps each layer's input and computes the rest of
+ *                  the layer again when its gradient needs it */
+enum gpt_use { GPT_FORWARD, GPT_BACKWARD, GPT_LEARN, GPT_RECOMPUTE };
+
 #define GPT_SCALAR float
 #define GPT(name) gpt_##name##_f32
 #include "model/gpt_decl.h"

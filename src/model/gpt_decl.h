@@ -9,7 +9,7 @@
 typedef struct GPT(model) {
     gpt_config  z;
     const GPT_SCALAR *params;   /* gpt_parameter_count() scalars */
-    GPT_SCALAR *head;           /* (C, V): see prepare */
+    GPT_SCALAR *head;           /* (C, V): see prepare; fast: may be NULL */
     const ops  *kernels;        /* used by the fast wiring only */
     team       *team;           /* likewise */
 } GPT(model);
@@ -22,29 +22,35 @@ typedef struct GPT(layer_acts) {
     GPT_SCALAR *scores, *scaled, *masked, *att; /* definitions: (B, NH, T, S) */
     GPT_SCALAR *lse;                            /* fast: (B, NH, T) */
     GPT_SCALAR *values;                         /* (N, C): heads side by side */
-    GPT_SCALAR *attproj, *res1;                 /* (N, C) */
+    GPT_SCALAR *attproj;                        /* definitions: (N, C) */
+    GPT_SCALAR *res1;                           /* (N, C) */
     GPT_SCALAR *ln2, *ln2_mean, *ln2_rstd;
     GPT_SCALAR *fc, *gelu;                      /* (N, FF) */
-    GPT_SCALAR *fcproj, *res2;                  /* (N, C) */
+    GPT_SCALAR *fcproj;                         /* definitions: (N, C) */
+    GPT_SCALAR *res2;                           /* (N, C) */
 } GPT(layer_acts);
 
 /* Gradients of activations: one set, used again by each layer. */
 typedef struct GPT(back) {
-    GPT_SCALAR *dlogits;                        /* (N, V) */
-    GPT_SCALAR *dres, *dres_in, *dbranch, *dln; /* (N, C) */
-    GPT_SCALAR *dfc, *dgelu;                    /* (N, FF) */
+    GPT_SCALAR *dlogits;                        /* (N, V); learn: NULL */
+    GPT_SCALAR *dres, *dln;                     /* (N, C) */
+    GPT_SCALAR *dres_in, *dbranch;              /* definitions: (N, C) */
+    GPT_SCALAR *dfc;                            /* (N, FF) */
+    GPT_SCALAR *dgelu;                          /* definitions: (N, FF) */
     GPT_SCALAR *dvalues, *dqkv;                 /* (N, C), (N, 3C) */
     GPT_SCALAR *dq, *dk, *dv;                   /* definitions: (N, C) */
     GPT_SCALAR *da, *ds;                        /* definitions: (B, NH, T, S) */
-    GPT_SCALAR *dhead;                          /* tied: (C, V) */
+    GPT_SCALAR *dhead;                          /* definitions, tied: (C, V) */
 } GPT(back);
 
 typedef struct GPT(acts) {
     GPT_SCALAR *embedded;                       /* (N, C) */
     GPT(layer_acts) *layers;                    /* L of them */
     GPT_SCALAR *lnf, *lnf_mean, *lnf_rstd;
-    GPT_SCALAR *logits;                         /* (N, V) */
+    GPT_SCALAR *logits;                         /* (rows, V) */
     GPT_SCALAR *loss, *lse;                     /* (N) */
+    size_t      rows;                           /* N; learn: of a part */
+    bool        again;                          /* layers share all but res2 */
     GPT(back)   back;
 } GPT(acts);
 
@@ -55,15 +61,14 @@ typedef struct GPT(cache) {
 } GPT(cache);
 
 /* Bytes of one block for the activations of B x T tokens attending to at most
- * S positions (S = T without a cache), with or without what backward needs;
- * SIZE_MAX when that overflows. */
-size_t GPT(acts_bytes)(const gpt_config *z, int B, int T, int S, bool backward);
+ * S positions (S = T without a cache), for that use; SIZE_MAX when that overflows. */
+size_t GPT(acts_bytes)(const gpt_config *z, int B, int T, int S, enum gpt_use use);
 /* Lays the activations out in a block of that many bytes, 64-byte aligned. */
 void GPT(acts_place)(GPT(acts) *a, void *block, const gpt_config *z,
-                     int B, int T, int S, bool backward);
+                     int B, int T, int S, enum gpt_use use);
 
 /* After the parameters changed: a tied head is wte transposed into m->head,
- * C*V scalars of the caller's.  Untied: m->head is not used. */
+ * C*V scalars of the caller's.  Untied, or fast without a head: nothing is done. */
 void GPT(prepare)(const GPT(model) *m);
 
 /* Token ids (B, T) -> a->logits.  With a cache (B = 1) the tokens continue it
@@ -71,6 +76,11 @@ void GPT(prepare)(const GPT(model) *m);
  * to check: 0 .. V-1. */
 void GPT(forward)(const GPT(model) *m, GPT(acts) *a, const int *tokens,
                   GPT(cache) *cache, int B, int T);
+
+/* The same for one sequence, but only the last row's logits, as row 0 of a->logits: all
+ * that the next token is drawn from. */
+void GPT(forward_last)(const GPT(model) *m, GPT(acts) *a, const int *tokens,
+                       GPT(cache) *cache, int T);
 
 /* One part of it, without a cache: the embedding (part = -1, tokens -> a->embedded),
  * layer `part` (the residual stream before it -> a->layers[part].res2), or the
@@ -93,6 +103,12 @@ void GPT(loss)(const GPT(model) *m, GPT(acts) *a, const int *targets,
 void GPT(backward)(const GPT(model) *m, GPT(acts) *a, GPT_SCALAR *grads,
                    const int *tokens, const int *targets,
                    const GPT_SCALAR *dloss, int B, int T);
+
+/* Fast only, activations for GPT_LEARN or GPT_RECOMPUTE: forward, loss and backward, to
+ * their bits, with the logits of a->rows rows at a time.  a->logits is not what they
+ * were.  grads NULL: the losses alone (dloss is not read). */
+void GPT(learn)(const GPT(model) *m, GPT(acts) *a, GPT_SCALAR *grads, const int *tokens,
+                const int *targets, const GPT_SCALAR *dloss, int B, int T);
 
 /* One part of it, after forward: a->back.dlogits (the head) or a->back.dres (the
  * others) is the gradient at the part's output; adds into `grads` what the part's

@@ -211,7 +211,7 @@ static void copy(const gpt_window *w, int layer, const char *name, const double 
     if (layer < 0) snprintf(full, sizeof full, "%s", name);
     else snprintf(full, sizeof full, "h.%d.%s", layer, name);
     const gpt_stage *s = gpt_window_find(w, full);
-    memcpy(s->data, from, s->count * sizeof *from);
+    if (s) memcpy(s->data, from, s->count * sizeof *from);
 }
 
 /* Where a parameter of a layer lies. */
@@ -264,36 +264,71 @@ static void layer_backward(const gpt_model_f64 *m, gpt_window *w, const int *tok
     compute_again(w, l);
 }
 
-vt_status gpt_window_run(gpt_window *w, const int *tokens, const int *targets, vt_error *err)
+static size_t counted(const gpt_window *w, const int *targets)
+{
+    size_t n = 0;
+    for (int t = 0; t < w->T; t++) n += targets[t] != VT_IGNORE;
+    return n;
+}
+
+static void find_loss(const gpt_model_f64 *m, gpt_window *w, const int *targets)
+{
+    const double n = (double)counted(w, targets);
+    gpt_loss_f64(m, &w->acts, targets, 1, 1, w->T);
+    w->loss = 0;
+    for (int t = 0; t < w->T; t++) {
+        w->loss += w->acts.loss[t];             /* 0 where it is not counted */
+        w->dloss[t] = 1 / n;
+    }
+    w->loss /= n;
+}
+
+static void head_backward(const gpt_model_f64 *m, gpt_window *w, const int *tokens,
+                          const int *targets)
 {
     const int T = w->T, V = w->z.V;
-    const gpt_model_f64 m = { .z = w->z, .params = w->params, .head = w->head };
-    size_t counted = 0;
-    vt_status s;
-    if ((s = gpt_check_ids(tokens, 1, (size_t)T, V, false, "tokens", err)) ||
-        (s = gpt_check_ids(targets, 1, (size_t)T, V, true, "targets", err)))
-        return s;
-    for (int t = 0; t < T; t++) counted += targets[t] != VT_IGNORE;
-    if (counted == 0)
-        return fail(err, VT_BAD_INPUT, "no targets: a window of %d token%s has no next token to "
-                    "predict", T, T == 1 ? "" : "s");
-    gpt_prepare_f64(&m);
-    gpt_forward_f64(&m, &w->acts, tokens, NULL, 1, T);
-    gpt_loss_f64(&m, &w->acts, targets, 1, 1, T);
-    w->loss = 0;
-    for (int t = 0; t < T; t++) {
-        w->loss += w->acts.loss[t];             /* 0 where it is not counted */
-        w->dloss[t] = 1 / (double)counted;
-    }
-    w->loss /= (double)counted;
     memset(w->grads, 0, gpt_parameter_count(&w->z) * sizeof *w->grads);
     memset(w->acts.back.dlogits, 0, (size_t)T * (size_t)V * sizeof(double));
     ref_crossentropy_backward_f64(w->acts.back.dlogits, w->dloss, w->acts.lse, w->acts.logits,
                                   targets, 1, T, V);
-    gpt_part_backward_f64(&m, &w->acts, w->grads, tokens, w->z.L, 1, T);
+    gpt_part_backward_f64(m, &w->acts, w->grads, tokens, w->z.L, 1, T);
     copy(w, -1, "dlnf", w->acts.back.dln);
-    for (int l = w->z.L - 1; l >= 0; l--) layer_backward(&m, w, tokens, l);
-    copy(w, -1, "dembedded", w->acts.back.dres);
-    gpt_part_backward_f64(&m, &w->acts, w->grads, tokens, -1, 1, T);
+}
+
+/* Embedding, layers, head; and back. */
+size_t gpt_window_forward_pieces(const gpt_window *w) { return (size_t)w->z.L + 2; }
+size_t gpt_window_pieces(const gpt_window *w)         { return 2 * gpt_window_forward_pieces(w); }
+
+void gpt_window_piece(gpt_window *w, const int *tokens, const int *targets, size_t piece)
+{
+    const gpt_model_f64 m = { .z = w->z, .params = w->params, .head = w->head };
+    const int L = w->z.L, at = (int)piece;
+    const int part = at < L + 2 ? at - 1 : 2 * L + 2 - at;      /* -1, 0 .. L, L .. 0, -1 */
+    if (at < L + 2) {
+        if (at == 0) gpt_prepare_f64(&m);
+        gpt_part_forward_f64(&m, &w->acts, tokens, part, 1, w->T);
+        if (part == L) find_loss(&m, w, targets);
+    } else if (part == L) {
+        head_backward(&m, w, tokens, targets);
+    } else if (part >= 0) {
+        layer_backward(&m, w, tokens, part);
+    } else {
+        copy(w, -1, "dembedded", w->acts.back.dres);
+        gpt_part_backward_f64(&m, &w->acts, w->grads, tokens, -1, 1, w->T);
+    }
+}
+
+vt_status gpt_window_run(gpt_window *w, const int *tokens, const int *targets, vt_error *err)
+{
+    const int T = w->T, V = w->z.V;
+    vt_status s;
+    if ((s = gpt_check_ids(tokens, 1, (size_t)T, V, false, "tokens", err)) ||
+        (s = gpt_check_ids(targets, 1, (size_t)T, V, true, "targets", err)))
+        return s;
+    if (counted(w, targets) == 0)
+        return fail(err, VT_BAD_INPUT, "no targets: a window of %d token%s has no next token to "
+                    "predict", T, T == 1 ? "" : "s");
+    const size_t pieces = gpt_window_pieces(w);
+    for (size_t i = 0; i < pieces; i++) gpt_window_piece(w, tokens, targets, i);
     return VT_OK;
 }

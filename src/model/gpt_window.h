@@ -58,6 +58,13 @@ void gpt_window_free(gpt_window *w);    /* also of a zeroed one */
 VT_MUST_CHECK vt_status gpt_window_run(gpt_window *w, const int *tokens, const int *targets,
                                        vt_error *err);
 
+/* The same in pieces, in this order, for a caller who shows how far it is, may stop, or
+ * wants the forward pass alone: the first gpt_window_forward_pieces().  Ids and targets
+ * are checked before; where no target counts, the loss is NaN. */
+size_t gpt_window_pieces(const gpt_window *w);
+size_t gpt_window_forward_pieces(const gpt_window *w);
+void   gpt_window_piece(gpt_window *w, const int *tokens, const int *targets, size_t piece);
+
 /* The stage of that name; NULL where there is none. */
 const gpt_stage *gpt_window_find(const gpt_window *w, const char *name);
 

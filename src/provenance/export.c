@@ -1,6 +1,7 @@
 /* export.c -- see export.h. */
 #include "provenance/export.h"
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +49,14 @@ static vt_status copy_file(const char *to, const char *from, const char *name, v
     free(source);
     free(target);
     return s;
+}
+
+vt_status export_clear(const char *folder, vt_error *err)
+{
+    enum { NAMES = VT_EXPORT_FILES + 2 };
+    const char *names[NAMES] = { MANIFEST_NAME, SEAL };
+    memcpy(names + 2, files, sizeof files);
+    return io_remove_temporaries(folder, names, NAMES, err);
 }
 
 vt_status export_copy(const char *to, const char *model, vt_error *err)
@@ -126,7 +135,7 @@ static void write_ids(js_writer *w, const char *key, const int *ids, int n)
     js_close_array(w);
 }
 
-static void write_text(js_writer *w, const vt_export_report *r, const export_facts *f)
+static void write_rebuilt(js_writer *w, const vt_export_report *r)
 {
     js_key(w, "tokenizer_rebuilt");
     js_open_object(w);
@@ -135,12 +144,25 @@ static void write_text(js_writer *w, const vt_export_report *r, const export_fac
     else js_bool(w, r->rebuilt > 0);
     js_field_string(w, "why", r->rebuilt_why);
     js_close_object(w);
+}
+
+void export_write_window(js_writer *w, const export_facts *f)
+{
     js_key(w, "text");
     js_text(w, f->text, f->text_length);
-    js_field_uint(w, "text_tokens", r->tokens);
+    js_field_uint(w, "text_tokens", f->text_tokens);
     write_ids(w, "tokens", f->tokens, f->window->T);
     write_ids(w, "targets", f->targets, f->window->T);
-    js_field_number(w, "loss", r->loss);
+    js_key(w, "loss");
+    if (isnan(f->window->loss)) js_null(w);     /* no target counts */
+    else js_number(w, f->window->loss);
+}
+
+void export_write_origin(js_writer *w, const export_facts *facts)
+{
+    write_build(w);
+    js_field_string(w, "source", "actual-model-output");
+    write_model(w, facts);
 }
 
 static void write_hashes(js_writer *w, const vt_export_report *r, const gpt_window *window)
@@ -194,10 +216,9 @@ vt_status export_write_manifest(const char *folder, const vt_export_report *r,
     if (!path) return fail_memory(err, strlen(folder), "a file's name");
     js_begin(&w, &text, JS_LINE);
     js_open_object(&w);
-    write_build(&w);
-    js_field_string(&w, "source", "actual-model-output");
-    write_model(&w, facts);
-    write_text(&w, r, facts);
+    export_write_origin(&w, facts);
+    write_rebuilt(&w, r);
+    export_write_window(&w, facts);
     write_hashes(&w, r, facts->window);
     js_key(&w, "checks");
     js_open_object(&w);

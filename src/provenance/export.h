@@ -19,6 +19,8 @@ char *export_folder(const char *site, const char *as);
 /* VT_USAGE unless it is "lab" or "playground". */
 VT_MUST_CHECK vt_status export_name_check(const char *as, vt_error *err);
 
+/* Removes what a killed export left there; for the folder's only writer. */
+VT_MUST_CHECK vt_status export_clear(const char *folder, vt_error *err);
 /* Copies the model's files from its folder; metrics.jsonl may be missing. */
 VT_MUST_CHECK vt_status export_copy(const char *to, const char *model, vt_error *err);
 
@@ -32,9 +34,13 @@ typedef struct export_facts {
     const char *state_sha256;       /* of state.safetensors; "": a foreign one */
     size_t parameters;
     const char *text;
-    size_t text_length;
+    size_t text_length, text_tokens;
     const int *tokens, *targets;
 } export_facts;
+
+/* Fields of an open object: what computed it of which model and run; and the window. */
+void export_write_origin(js_writer *w, const export_facts *facts);
+void export_write_window(js_writer *w, const export_facts *facts);
 
 VT_MUST_CHECK vt_status export_write_manifest(const char *folder, const vt_export_report *r,
                                               const export_facts *facts, vt_error *err);

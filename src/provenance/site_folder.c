@@ -23,7 +23,7 @@ static vt_status find_place(char **place, const char *out, vt_error *err)
     size_t n = strlen(out);
     *place = realpath(out, NULL);
     if (*place) return VT_OK;
-    if (errno != ENOENT) return fail(err, VT_IO, "%s: %s", out, strerror(errno));
+    if (errno != ENOENT) return fail(err, status_of(errno), "%s: %s", out, strerror(errno));
     while (n > 1 && out[n - 1] == '/') n--;
     char *path = strndup(out, n);
     if (!path) return fail_memory(err, n, "a path");
@@ -36,21 +36,26 @@ static vt_status find_place(char **place, const char *out, vt_error *err)
         s = fail(err, VT_USAGE, "--out %s: expected the name of a folder", out);
     if (s == VT_OK) s = io_mkdir(folder, err);
     char *parent = s == VT_OK ? realpath(folder, NULL) : NULL;
-    if (s == VT_OK && (!parent || !(*place = io_join(parent, name))))
-        s = fail(err, VT_IO, "%s: %s", folder, strerror(errno));
+    if (parent && !(*place = io_join(parent, name))) s = fail_memory(err, n, "a path");
+    if (s == VT_OK && !parent)
+        s = fail(err, status_of(errno), "%s: %s", folder, strerror(errno));
     free(parent);
     free(path);
     return s;
 }
 
+/* Nothing in it, or the mark's temporary, of a process that was killed while it wrote that. */
 static bool is_empty(const char *folder)
 {
+    static const char temporary[] = SITE_MARK ".tmp-";
     DIR *dir = opendir(folder);
-    size_t entries = 0;
+    size_t others = 0;
     if (!dir) return false;
-    while (readdir(dir)) entries++;
+    for (const struct dirent *e; (e = readdir(dir)); )
+        others += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 &&
+                  strncmp(e->d_name, temporary, sizeof temporary - 1) != 0;
     (void)closedir(dir);
-    return entries <= 2;                        /* itself and its parent */
+    return others == 0;
 }
 
 static bool has_mark(const char *folder)
@@ -138,7 +143,8 @@ static bool lies_in(const char *inner, const char *outer)
 static vt_status apart(const char *place, const char *shell, const char *out, vt_error *err)
 {
     char *from = realpath(shell, NULL);
-    if (!from) return fail(err, VT_IO, "%s: cannot be opened: %s", shell, strerror(errno));
+    if (!from) return fail(err, status_of(errno), "%s: cannot be opened: %s", shell,
+                           strerror(errno));
     vt_status s = VT_OK;
     if (lies_in(place, from) || lies_in(from, place))
         s = fail(err, VT_USAGE, "--out %s and %s: one lies in the other; expected two folders apart",
@@ -159,7 +165,7 @@ vt_status site_folder_begin(site_folder *f, const char *out, const char *shell, 
     f->made = (char *)name.data;
     io_remove_folder(f->made);                  /* of a killed process with our number */
     if (mkdir(f->made, 0777) != 0)
-        return fail(err, VT_IO, "%s: cannot be made: %s", f->made, strerror(errno));
+        return fail(err, status_of(errno), "%s: cannot be made: %s", f->made, strerror(errno));
     if ((s = io_lock(&f->lock, f->made, err))) return s;
     static const char text[] = "A site that vitrine wrote; it is replaced as a whole.\n";
     char *mark = io_join(f->made, SITE_MARK);
@@ -183,7 +189,7 @@ static vt_status copy_entry(copying *c, const char *to, const char *from, int de
     bytes content = { 0 };
     if (interrupt_asked()) return interrupt_fail(c->err);
     if (stat(from, &info) != 0)
-        return fail(c->err, VT_IO, "%s: cannot be read: %s", from, strerror(errno));
+        return fail(c->err, status_of(errno), "%s: cannot be read: %s", from, strerror(errno));
     if (S_ISDIR(info.st_mode)) return copy_folder(c, to, from, depth + 1);
     if (!S_ISREG(info.st_mode))
         return fail(c->err, VT_BAD_INPUT, "%s: expected a file or a folder", from);
@@ -202,7 +208,8 @@ static vt_status copy_folder(copying *c, const char *to, const char *from, int d
     vt_status s = io_mkdir(to, c->err);
     if (s) return s;
     DIR *dir = opendir(from);
-    if (!dir) return fail(c->err, VT_IO, "%s: cannot be opened: %s", from, strerror(errno));
+    if (!dir) return fail(c->err, status_of(errno), "%s: cannot be opened: %s", from,
+                          strerror(errno));
     for (const struct dirent *e; s == VT_OK && (e = readdir(dir)); ) {
         if (e->d_name[0] == '.') continue;
         if (depth == 0 && strcmp(e->d_name, "data") == 0) continue;     /* models of another */
@@ -245,9 +252,9 @@ vt_status site_folder_take_place(site_folder *f, vt_error *err)
     const char *aside = (const char *)old.data;
     const bool moved = rename(f->place, aside) == 0;
     if (!moved && errno != ENOENT) {
-        s = fail(err, VT_IO, "%s: cannot be moved aside: %s", f->place, strerror(errno));
+        s = fail(err, status_of(errno), "%s: cannot be moved aside: %s", f->place, strerror(errno));
     } else if (rename(f->made, f->place) != 0) {
-        s = fail(err, VT_IO, "%s: cannot be renamed: %s", f->made, strerror(errno));
+        s = fail(err, status_of(errno), "%s: cannot be renamed: %s", f->made, strerror(errno));
         if (moved && rename(aside, f->place) != 0)
             s = fail(err, VT_IO, "%s: cannot be put back; it is now %s: %s", f->place, aside,
                      strerror(errno));

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/cpu.h"
 #include "formats/safetensors.h"
 
 static const gpt_stage *of_layer(const gpt_window *w, const char *kind, int l, const char *stage)
@@ -99,8 +100,9 @@ vt_status window_compare(const char *folder, const gpt_window *w, vt_error *err)
 {
     char *path = io_join(folder, WINDOW_FILE);
     st_file f;
+    const size_t memory = cpu_memory();                 /* 0: not known */
     if (!path) return fail_memory(err, strlen(folder), "a file's name");
-    vt_status s = st_open(&f, path, SIZE_MAX / 4, err);
+    vt_status s = st_open(&f, path, memory ? memory : SIZE_MAX / 4, err);
     if (s == VT_OK) {
         s = compare_all(&f, path, w, err);
         st_close(&f);

@@ -6,16 +6,12 @@
  *     top-p: the fewest of those whose weights reach p of them  (sample.topp)
  *     p[i] = w[i] / sum of the kept                            (sample.probs)
  *     draw: the first i with w[0] + ... + w[i] > u sum of the kept (sample.draw)
- *
- * The order is made as far as it is looked at: a heap whose root is the first
- * of the order gives it up and shrinks by one at its end, where the given-up
- * element goes (a heapsort stopped early).  So the i-th of the order stands at
- * choices[V - 1 - i], and a draw from a peaked row looks at a few of V ids.
  */
 #include "sample/filters.h"
 #include <assert.h>
 #include <math.h>
 #include "base/elementary.h"
+#include "sample/order.h"
 
 vt_status filter_check(const filter_options *options, vt_error *err)
 {
@@ -28,42 +24,10 @@ vt_status filter_check(const filter_options *options, vt_error *err)
     return VT_OK;
 }
 
-/* --- the order ---------------------------------------------------------- */
-
 typedef struct ranking {
-    filter_choice *c;
-    size_t         V, heap;     /* c[0 .. heap-1] is a heap */
-    double         total;       /* of all weights, added by id */
+    order  order;
+    double total;               /* of all weights, added by id */
 } ranking;
-
-static bool before(const filter_choice *a, const filter_choice *b)
-{
-    return a->weight > b->weight || (a->weight == b->weight && a->id < b->id);
-}
-
-static void sift(filter_choice *c, size_t i, size_t heap)
-{
-    const filter_choice moved = c[i];
-    for (size_t child; (child = 2 * i + 1) < heap; i = child) {
-        if (child + 1 < heap && before(&c[child + 1], &c[child])) child++;
-        if (!before(&c[child], &moved)) break;
-        c[i] = c[child];
-    }
-    c[i] = moved;
-}
-
-/* The i-th of the order, i < V. */
-static const filter_choice *nth(ranking *r, size_t i)
-{
-    while (r->V - r->heap <= i) {
-        const filter_choice first = r->c[0];
-        r->heap--;
-        r->c[0] = r->c[r->heap];
-        sift(r->c, 0, r->heap);
-        r->c[r->heap] = first;
-    }
-    return &r->c[r->V - 1 - i];
-}
 
 /* --- weights ------------------------------------------------------------ */
 
@@ -86,30 +50,30 @@ static vt_status find_max(const float *logits, size_t V, size_t *id, vt_error *e
 static void rank(ranking *r, const float *logits, size_t V, double max, double temperature,
                  filter_choice *c)
 {
-    *r = (ranking){ c, V, V, 0 };
+    r->total = 0;
     for (size_t v = 0; v < V; v++) {
         const double w = exp_f64(((double)logits[v] - max) / temperature);  /* sample.temperature */
         c[v] = (filter_choice){ w, v };
         r->total += c[v].weight;
     }
-    for (size_t i = V / 2; i-- > 0;) sift(c, i, V);
+    order_begin(&r->order, c, V);
 }
 
 /* How many of the order are kept, and their mass. */
 static size_t keep(ranking *r, const filter_options *options, double *mass)
 {
-    size_t limit = r->V;
+    size_t limit = r->order.n;
     *mass = r->total;
-    if (options->top_k > 0 && options->top_k < r->V) {
+    if (options->top_k > 0 && options->top_k < r->order.n) {
         limit = options->top_k;                                         /* sample.topk */
         *mass = 0;
-        for (size_t i = 0; i < limit; i++) *mass += nth(r, i)->weight;
+        for (size_t i = 0; i < limit; i++) *mass += order_at(&r->order, i)->weight;
     }
     if (options->top_p >= 1) return limit;
     const double enough = options->top_p * *mass;                       /* sample.topp */
     size_t n = 1;
-    *mass = nth(r, 0)->weight;
-    while (n < limit && *mass < enough) *mass += nth(r, n++)->weight;   /* sample.topp */
+    *mass = order_at(&r->order, 0)->weight;
+    while (n < limit && *mass < enough) *mass += order_at(&r->order, n++)->weight;   /* sample.topp */
     return n;
 }
 
@@ -119,10 +83,10 @@ static size_t draw(ranking *r, size_t kept, double mass, double u)
 {
     const double target = u * mass;                                     /* sample.draw */
     double running = 0;
-    size_t id = nth(r, 0)->id;                      /* weight exp(0) = 1 */
-    for (size_t i = 0; i < kept && nth(r, i)->weight > 0; i++) {
-        id = nth(r, i)->id;
-        running += nth(r, i)->weight;                                   /* sample.draw */
+    size_t id = order_at(&r->order, 0)->id;                      /* weight exp(0) = 1 */
+    for (size_t i = 0; i < kept && order_at(&r->order, i)->weight > 0; i++) {
+        id = order_at(&r->order, i)->id;
+        running += order_at(&r->order, i)->weight;                                   /* sample.draw */
         if (running > target) break;
     }
     return id;
@@ -161,7 +125,7 @@ vt_status filter_list(const float *logits, size_t V, const filter_options *optio
         double mass;
         rank(&r, logits, V, (double)logits[best], options->temperature, choices);
         const size_t n = keep(&r, options, &mass);
-        (void)nth(&r, V - 1);                       /* sorted, the first at the end */
+        (void)order_at(&r.order, V - 1);                       /* sorted, the first at the end */
         for (size_t i = 0; i < V / 2; i++) {
             const filter_choice swap = choices[i];
             choices[i] = choices[V - 1 - i];

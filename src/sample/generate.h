@@ -10,19 +10,24 @@
 
 #include "base/arena.h"
 #include "model/gpt.h"
-#include "sample/filters.h"
+#include "sample/filters_fast.h"
 
 typedef struct generator {
     gpt_model_fast model;           /* params, kernels borrowed; team owned */
     gpt_acts_fast  acts;
     gpt_cache_fast cache;           /* length -1: the window has moved, not used */
     int           *ids;             /* the last `window` tokens, oldest first */
-    filter_choice *scratch;         /* (V) */
+    filter_room    room;
     const float   *row;             /* logits after the last id, where fresh is 0 */
     int            window, held;    /* ids held */
     int            fresh;           /* of them not yet run */
     arena          block;
 } generator;
+
+/* Bytes of the one block for windows of `window` tokens, SIZE_MAX where they overflow,
+ * and of the team's scratch: for a plan. */
+size_t generator_bytes(const gpt_config *z, int window);
+void generator_scratch(size_t *worker, size_t *shared, const gpt_config *z, int window);
 
 /* VT_TOO_LARGE before anything is allocated where it would not fit. */
 VT_MUST_CHECK vt_status generator_new(generator *g, const gpt_config *z, const float *params,

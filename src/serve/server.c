@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "serve/answer.h"
+#include "serve/http_library.h"
 #include "serve/site_file.h"
 #include "serve/target.h"
 
@@ -215,7 +216,7 @@ static vt_status open_socket(server *s, const server_options *o, int *file, vt_e
         return fail(err, VT_IO, "port %d: is in use; expected one that is free (--port 0: any)",
                     o->port);
     if (*file < 0 || getsockname(*file, (struct sockaddr *)&at, &n) != 0)
-        return fail(err, VT_IO, "port %d: cannot listen on 127.0.0.1: %s", o->port,
+        return fail(err, status_of(errno), "port %d: cannot listen on 127.0.0.1: %s", o->port,
                     strerror(errno));
     s->port = ntohs(at.sin_port);
     return VT_OK;
@@ -227,7 +228,8 @@ static vt_status folder_path(char **out, const char *folder, vt_error *err)
 {
     struct stat info;
     *out = realpath(folder, NULL);
-    if (!*out) return fail(err, VT_IO, "%s: cannot be opened: %s", folder, strerror(errno));
+    if (!*out) return fail(err, status_of(errno), "%s: cannot be opened: %s", folder,
+                           strerror(errno));
     if (stat(*out, &info) != 0 || !S_ISDIR(info.st_mode))
         return fail(err, VT_IO, "%s: expected a folder", folder);
     return VT_OK;
@@ -261,6 +263,7 @@ vt_status server_start(server **out, const server_options *o, vt_error *err)
     if (status == VT_OK) status = is_site(s->folder, o->folder, err);
     if (status == VT_OK && o->run) status = folder_path(&s->run, o->run, err);
     if (status || (status = open_socket(s, o, &file, err))) goto done;
+    if ((status = http_library_load(err))) goto done;
     s->daemon = MHD_start_daemon(
         MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL |
             MHD_USE_ITC | MHD_USE_ERROR_LOG,
@@ -270,7 +273,7 @@ vt_status server_start(server **out, const server_options *o, vt_error *err)
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS,
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SECONDS_IDLE, MHD_OPTION_END);
     if (!s->daemon) {
-        status = fail(err, VT_IO, "the server cannot be started: %s", strerror(errno));
+        status = fail(err, status_of(errno), "the server cannot be started: %s", strerror(errno));
         goto done;
     }
     file = -1;                                  /* the daemon's now */

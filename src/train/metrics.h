@@ -18,6 +18,7 @@ typedef struct metrics {
     int   file;                 /* -1: closed */
     char *path;
     bytes line;
+    size_t kept;                /* lines that were there already */
 } metrics;
 
 /* Opens `path` for appending after the lines of steps 1 .. step; later lines

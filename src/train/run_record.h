@@ -3,7 +3,10 @@
  *
  *     {"step": 250, "kernels": "avx2", "model": {sizes}, "settings": {settings.def},
  *      "corpus": {"sha256": ..., "tokens_sha256": ..., "documents": ...,
- *                 "train_tokens": ..., "val_tokens": ...}}
+ *                 "train_tokens": ..., "val_tokens": ...},     and see corpus_record.h
+ *      "tokenizer": {"from": "corpus" or "given", "sha256": ...}}
+ *
+ * "tokenizer" came later: older states have none, and stay without it when resumed.
  *
  * No time, host, path or commit: the same run with the same kernels writes the
  * same bytes anywhere.  Kernels of different instruction sets add in different
@@ -13,15 +16,20 @@
 #define RUN_RECORD_H
 
 #include "model/checkpoint.h"
+#include "train/corpus_record.h"
 #include "vitrine.h"
 
 typedef struct run_record {
     long long step;
     char   kernels[16];             /* that took the latest step: "portable", ... */
     vt_train_options settings;      /* the fields of settings.def */
-    char   corpus_sha256[65];       /* of the corpus file */
+    char   corpus_sha256[65];       /* of the corpus (data/corpus.h) */
+    const corpus_file_record *files;    /* nfiles, borrowed; not set by run_record_read */
+    size_t nfiles, replaced;
     char   tokens_sha256[65];       /* of all token ids, as 32-bit little-endian */
     size_t documents, train_tokens, val_tokens;
+    const char *tokenizer_from;     /* "corpus": learnt from it; "given"; NULL: not known */
+    char   tokenizer_sha256[65];    /* of the text of tokenizer.json, where that is known */
 } run_record;
 
 /* The fields of the text into an open object. */

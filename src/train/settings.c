@@ -35,15 +35,33 @@ static const vt_train_options standard = {
     .eval_every = 650, .save_every = 650,
 };
 
+/* GPT-2's smallest model (Radford et al. 2019, table 2): 124,439,808 parameters with
+ * a vocabulary of 50,257.  That paper gives the sizes, not the rates; those are of a
+ * model of this size in Brown et al. 2020 (table 2.1, appendix B), which nanoGPT
+ * reproduces it with: beta2 0.95, eps 1e-8, clip 1, decay 0.1, a cosine down to a tenth,
+ * and 6e-4 for batches of 524,288 tokens.  One of those is 4e14 operations (6 a
+ * parameter and token), too many for one step of two cores.  Here a step is 4 windows
+ * of 1024, and the rate is scaled by the root of the batch's size (Malladi et al. 2022):
+ * 6e-4 / sqrt(128) = 5e-5, doubled because a run on one machine is short.  With
+ * --accumulate 128 --lr 6e-4 --warmup 700 it is theirs. */
+static const vt_train_options gpt2 = {
+    .preset = "gpt2", .layers = 12, .d_model = 768, .heads = 12, .ff = 3072, .context = 1024,
+    .tied = true, .init = "gpt2", .activation = "gelu_new", .merges = 50000,
+    .seq = 1024, .stride = 0, .batch = 4, .accumulate = 1,
+    .epochs = 1, .lr = 1e-4, .lr_min = 1e-5, .warmup = -100,
+    .beta1 = 0.9, .beta2 = 0.95, .eps = 1e-8, .decay = 0.1, .clip = 1, .seed = 42,
+    .eval_every = 250, .save_every = 50,
+};
+
 vt_status vt_train_preset(vt_train_options *o, const char *name, vt_error *err)
 {
-    const vt_train_options *all[] = { &tiny, &standard };
+    const vt_train_options *all[] = { &tiny, &standard, &gpt2 };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (strcmp(all[i]->preset, name) == 0) {
             *o = *all[i];
             return VT_OK;
         }
-    return fail(err, VT_USAGE, "--preset %s: expected tiny or default", name);
+    return fail(err, VT_USAGE, "--preset %s: expected tiny, default or gpt2", name);
 }
 
 /* lo <= value <= hi, NaN refused */

@@ -1,20 +1,21 @@
 /* train.c -- vt_train: from a corpus file to a checkpoint.
  *
- *   corpus -> documents -> split -> tokenizer (trained, or the checkpoint's on
- *   resume) -> tokens -> trainer; then step, validate, log, save.
+ *   corpus -> documents -> split -> tokenizer (trained, or given, or the
+ *   checkpoint's on resume) -> tokens -> trainer; then step, validate, log, save.
  *
  * Whatever determines the result is in run_record.h; a resumed run reads it
  * back, refuses options that contradict it, and goes on with the same bits.
  * Nothing is written before the whole input has been found good.
  */
+#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
+#include "base/clock.h"
 #include "base/cpu.h"
 #include "data/bigram.h"
 #include "data/corpus.h"
@@ -22,9 +23,12 @@
 #include "model/checkpoint.h"
 #include "provenance/manifest.h"
 #include "tokenizer/bpe.h"
+#include "train/memory_plan.h"
 #include "train/metrics.h"
+#include "train/run_folder.h"
 #include "train/run_record.h"
 #include "train/settings.h"
+#include "train/tokenizer_given.h"
 #include "train/trainer.h"
 
 enum { SPEEDS = 8192, WINDOW_TOKENS = 1025 };
@@ -37,9 +41,11 @@ typedef struct run {
     char         kernels[sizeof ((run_record *)NULL)->kernels];     /* in use now */
     int          lock;              /* of the folder; -1: none */
     checkpoint   old;               /* resume: where to go on */
-    size_t       old_bytes;         /* of memory that it took */
+    size_t       old_bytes;         /* of its file, which was in memory */
+    size_t       memory;            /* that the run takes at most */
     run_record   record;
     corpus       text;
+    corpus_file_record *files;      /* of it; record.files */
     dataset_split split;
     bpe         *tokenizer;
     bytes        tokenizer_json;    /* with a NUL */
@@ -55,13 +61,6 @@ typedef struct run {
     long long    saved;             /* step of the last save, -1: none */
 } run;
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 VT_PRINTF(2, 3)
 static void note(const run *r, const char *format, ...)
 {
@@ -76,21 +75,10 @@ static void note(const run *r, const char *format, ...)
 
 /* ---- before the first step --------------------------------------------- */
 
-/* An old checkpoint is never overwritten by a new run, nor made up by resume. */
+/* What is there is never overwritten by a new run, nor made up by resume. */
 static vt_status old_or_new(const run *r, vt_error *err)
 {
-    const vt_train_options *o = &r->o;
-    char *path = io_join(o->out, CHECKPOINT_STATE);
-    if (!path) return fail_memory(err, strlen(o->out), "a file's name");
-    const bool there = access(path, F_OK) == 0;
-    vt_status s = VT_OK;
-    if (there && !o->resume)
-        s = fail(err, VT_USAGE, "%s: a checkpoint is there already; --resume goes on with it, "
-                 "another --out keeps it", path);
-    else if (!there && o->resume)
-        s = fail(err, VT_IO, "%s: no checkpoint to resume", path);
-    free(path);
-    return s;
+    return r->o.resume ? run_folder_old(r->o.out, err) : run_folder_new(r->o.out, err);
 }
 
 /* One run at a time: two would overwrite each other's files, and both report
@@ -109,7 +97,7 @@ static vt_status look_for_checkpoint(run *r, vt_error *err)
     struct stat info;
     vt_status s;
     if (stat(o->out, &info) == 0 && S_ISDIR(info.st_mode) && (s = lock_folder(r, err))) return s;
-    if ((s = old_or_new(r, err)) || !o->resume) return s;
+    if ((s = old_or_new(r, err)) || (s = run_folder_writable(o->out, err)) || !o->resume) return s;
     if ((s = checkpoint_open(&r->old, o->out, err)) ||
         (s = run_record_read(&r->record, r->old.run, r->old.path, err)) ||
         (s = settings_compare(o, &r->record.settings, err)))
@@ -130,6 +118,9 @@ static vt_status make_tokenizer(run *r, team *crew, vt_error *err)
     if (r->o.resume) {
         s = bpe_from_json(&r->tokenizer, r->old.tokenizer, r->old.tokenizer_length,
                           r->old.path, err);
+    } else if (r->tokenizer) {                  /* it was given */
+        r->o.merges = bpe_merges(r->tokenizer);
+        s = VT_OK;
     } else {
         s = bpe_train(&r->tokenizer, r->split.train, r->split.ntrain, r->o.merges, crew, err);
         if (s == VT_OK && bpe_merges(r->tokenizer) < r->o.merges)
@@ -137,38 +128,76 @@ static vt_status make_tokenizer(run *r, team *crew, vt_error *err)
                  bpe_merges(r->tokenizer), r->o.merges);
     }
     if (s || (s = bpe_to_json(r->tokenizer, &r->tokenizer_json, err))) return s;
+    if (!r->o.resume) {
+        r->record.tokenizer_from = r->o.tokenizer ? "given" : "corpus";
+        sha256_hex(r->record.tokenizer_sha256, r->tokenizer_json.data, r->tokenizer_json.len);
+    }
     return bytes_append(&r->tokenizer_json, "", 1, err);
 }
 
 static vt_status compare_corpus(const run *r, const char *tokens_sha256, vt_error *err)
 {
     const size_t had = r->record.train_tokens + r->record.val_tokens;
-    if (strcmp(tokens_sha256, r->record.tokens_sha256) == 0) return VT_OK;
+    const bool one = r->o.corpus.nfiles == 1;
+    const corpus_name name = corpus_record_name(&r->o.corpus);
+    const json_t *stored;
+    vt_status s;
+    if (strcmp(tokens_sha256, r->record.tokens_sha256) == 0) {
+        if (strcmp(r->text.sha256, r->record.corpus_sha256) != 0)
+            note(r, "%s: not the files of the run to resume, but the same tokens; these files are "
+                 "recorded from here on", name.text);
+        return VT_OK;
+    }
     if (strcmp(r->text.sha256, r->record.corpus_sha256) == 0)
-        return fail(err, VT_BAD_INPUT, "%s: is the file of the run to resume, but its column or "
-                    "its rows are others: they hold %zu documents and %zu tokens, the run had %zu "
-                    "and %zu (--column, --max-rows)", r->o.data, r->text.count,
-                    r->tokens.ntrain + r->tokens.nvalid, r->record.documents, had);
+        return fail(err, VT_BAD_INPUT, "%s: %s of the run to resume, but %s column or "
+                    "%s rows are others: they hold %zu documents and %zu tokens, the run had %zu "
+                    "and %zu (--column, --max-rows, --no-header, --separator)", name.text,
+                    one ? "is the file" : "are the files", one ? "its" : "their", one ? "its" : "their",
+                    r->text.count, r->tokens.ntrain + r->tokens.nvalid, r->record.documents, had);
+    if ((s = js_get_object(r->old.run, "corpus", r->old.path, &stored, err))) return s;
+    if (!one || json_object_get(stored, "files"))
+        return fail(err, VT_BAD_INPUT, "%s: not the text of the run to resume: %s", name.text,
+                    corpus_record_differs(stored, &r->text, &r->o.corpus).text);
     return fail(err, VT_BAD_INPUT, "%s: its tokens are not those of the run to resume (the "
-                "corpus had sha256 %.16s..., this file has %.16s...)", r->o.data,
+                "corpus had sha256 %.16s..., this file has %.16s...)", name.text,
                 r->record.corpus_sha256, r->text.sha256);
 }
 
-/* The file -> r->tokens, r->z, r->record. */
+/* What is worth a word about the files. */
+static void note_files(run *r)
+{
+    const char *const *paths = r->o.corpus.files;
+    r->record.replaced = 0;
+    for (size_t i = 0; i < r->text.nfiles; i++) {
+        const corpus_file *f = &r->text.files[i];
+        const size_t same = corpus_same_file(&r->text, i);
+        r->record.replaced += f->replaced;
+        if (f->replaced > 0)
+            note(r, "%.200s: replaced %zu invalid sequence%s by U+FFFD, the first at line %zu, byte "
+                 "offset %zu", paths[i], f->replaced, f->replaced == 1 ? "" : "s", f->line, f->at);
+        if (f->read_as) note(r, "%.200s: read as %s", paths[i], f->read_as);
+        if (same < i)
+            note(r, "%.150s: has the bytes of %.150s; its documents are there twice, and validation "
+                 "may see what was learnt", paths[i], paths[same]);
+    }
+}
+
+/* The files -> r->tokens, r->z, r->record. */
 static vt_status read_data(run *r, vt_error *err)
 {
     const vt_train_options *o = &r->o;
-    const corpus_options what = { .column = o->column, .max_rows = o->max_rows };
     char hash[65];
     team *crew = NULL;
-    vt_status s;
-    note(r, "reading %s", o->data);
+    vt_status s = o->tokenizer ? tokenizer_given(&r->tokenizer, o->tokenizer, err) : VT_OK;
+    if (s) return s;                    /* first: a refusal stands alone */
+    note(r, "reading %s", corpus_record_name(&o->corpus).text);
     if ((s = team_new(&crew, r->threads, 64, 64, err)) ||
-        (s = corpus_load(&r->text, o->data, &what, err)) ||
+        (s = corpus_load(&r->text, &o->corpus, err)) ||
         (s = dataset_split_new(&r->split, &r->text, o->seed, err)))
         goto done;
-    note(r, "corpus: %zu documents, %zu bytes, sha256 %s", r->text.count, r->text.bytes,
-         r->text.sha256);
+    note_files(r);
+    note(r, "corpus: %zu document%s, %zu bytes, sha256 %s", r->text.count,
+         r->text.count == 1 ? "" : "s", r->text.bytes, r->text.sha256);
     if ((s = make_tokenizer(r, crew, err))) goto done;
     r->z = (gpt_config){ .L = o->layers, .C = o->d_model, .NH = o->heads, .FF = o->ff,
                          .T = o->context, .V = bpe_vocab(r->tokenizer), .tied = o->tied };
@@ -178,6 +207,9 @@ static vt_status read_data(run *r, vt_error *err)
         goto done;
     dataset_sha256(hash, &r->tokens);
     if (o->resume && (s = compare_corpus(r, hash, err))) goto done;
+    if ((s = corpus_record_new(&r->files, &r->text, err))) goto done;
+    r->record.files = r->files;
+    r->record.nfiles = r->text.nfiles;
     memcpy(r->record.corpus_sha256, r->text.sha256, 65);
     memcpy(r->record.tokens_sha256, hash, 65);
     r->record.documents = r->text.count;
@@ -199,12 +231,14 @@ done:
 /* The folder, ours, without what a killed run left. */
 static vt_status take_folder(run *r, vt_error *err)
 {
-    static const char *const names[] = { CHECKPOINT_STATE, CHECKPOINT_MODEL, "config.json",
-                                         "tokenizer.json", MANIFEST_NAME, METRICS_NAME };
-    vt_status s = io_mkdir(r->o.out, err);
-    if (s) return s;
+    const long long every = r->o.save_every, stop = r->o.stop_at, steps = r->t.o.steps;
+    const bool again = r->o.resume || (every > 0 && every < (stop > 0 && stop < steps ? stop : steps));
+    vt_status s = run_folder_room(r->o.out, r->t.count, again, err);
+    if (s || (s = io_mkdir(r->o.out, err))) return s;
     if (r->lock < 0 && ((s = lock_folder(r, err)) || (s = old_or_new(r, err)))) return s;
-    return io_remove_temporaries(r->o.out, names, sizeof names / sizeof *names, err);
+    if (r->lock < 0)
+        note(r, "%s: cannot be locked; nothing keeps another training out of it", r->o.out);
+    return run_folder_clean(r->o.out, err);
 }
 
 static vt_status begin(run *r, vt_error *err)
@@ -233,7 +267,7 @@ static vt_status begin(run *r, vt_error *err)
         if ((s = checkpoint_moments(&r->old, r->t.m, r->t.v, err))) return s;
         r->t.step = r->record.step;
         r->saved = r->record.step;
-        r->old_bytes = r->old.state.content.len + r->old.count * sizeof *r->old.params;
+        r->old_bytes = r->old.state.content.len;
         checkpoint_close(&r->old);
     }
     if (!(r->groups = optimizer_groups(&r->t.update)))
@@ -241,18 +275,21 @@ static vt_status begin(run *r, vt_error *err)
     char *path = io_join(o->out, METRICS_NAME);
     if (!path) return fail_memory(err, strlen(o->out), "a file's name");
     if ((s = take_folder(r, err)) == VT_OK) s = metrics_open(&r->log, path, r->t.step, err);
+    if (s == VT_OK && r->log.kept < (size_t)r->t.step)
+        note(r, "%s: has %zu of the %lld steps until here; a curve of the losses will have a gap",
+             path, r->log.kept, r->t.step);
     free(path);
     return s;
 }
 
-/* What the run takes at most: its block and tokens; beside them the old state, at
- * the start, or the head, turned for a save. */
-static size_t memory_needed(const run *r)
+static vt_status plan_memory(run *r, vt_error *err)
 {
-    const size_t head = r->z.tied ? 0 : (size_t)r->z.C * (size_t)r->z.V * sizeof(float);
-    return r->t.block.size + (r->tokens.ntrain + r->tokens.nvalid) * sizeof(int) +
-           team_shared_bytes(r->t.crew) + (size_t)r->threads * team_scratch_bytes(r->t.crew) +
-           (r->old_bytes > head ? r->old_bytes : head);
+    vt_memory m;
+    const memory_plan_run how = { .threads = r->threads, .old_state = r->old_bytes,
+                                  .tokens = r->tokens.ntrain + r->tokens.nvalid };
+    const vt_status s = memory_plan(&m, &r->t.o, &r->z, &how, err);
+    r->memory = m.memory;
+    return s;
 }
 
 static void report_start(const run *r)
@@ -263,7 +300,7 @@ static void report_start(const run *r)
         .parameters = r->t.count, .vocabulary = r->z.V, .merges = bpe_merges(r->tokenizer),
         .first_step = r->t.step, .steps = r->t.o.steps, .threads = r->threads,
         .isa = r->t.model.kernels->name, .bigram_loss = r->pairs.loss,
-        .bigram_k = r->pairs.k, .memory_bytes = memory_needed(r), .decay_groups = r->groups,
+        .bigram_k = r->pairs.k, .memory_bytes = r->memory, .decay_groups = r->groups,
     };
     memcpy(start.corpus_sha256, r->record.corpus_sha256, 65);
     if (r->events->on_start) r->events->on_start(r->events->context, &start);
@@ -271,8 +308,23 @@ static void report_start(const run *r)
 
 /* ---- saving ------------------------------------------------------------ */
 
-static vt_status write_manifest(const run *r, vt_error *err)
+/* What the model is to beat: no part of the run, and the same whenever it is computed. */
+static void write_bigram(js_writer *w, const bigram *b)
 {
+    if (!isfinite(b->loss)) {
+        js_field_null(w, "bigram");
+        return;
+    }
+    js_key(w, "bigram");
+    js_open_object(w);
+    js_field_number(w, "loss", b->loss);
+    js_field_number(w, "k", b->k);
+    js_close_object(w);
+}
+
+static vt_status write_manifest(const run *r, char hashes[3][65], vt_error *err)
+{
+    const char *const all[MANIFEST_FILES] = { r->result->state_sha256, hashes[0], hashes[1], hashes[2] };
     char *path = io_join(r->o.out, MANIFEST_NAME);
     bytes text = { 0 };
     js_writer w;
@@ -281,9 +333,10 @@ static vt_status write_manifest(const run *r, vt_error *err)
     js_open_object(&w);
     manifest_write_build(&w);
     run_record_fields(&w, &r->record, &r->z);
-    vt_status s = manifest_write_files(&w, r->o.out, err);
+    write_bigram(&w, &r->pairs);
+    manifest_write_files(&w, all);
     js_close_object(&w);
-    if (s == VT_OK) s = js_end(&w, err);
+    vt_status s = js_end(&w, err);
     if (s == VT_OK) s = io_replace(path, text.data, text.len, err);
     bytes_free(&text);
     free(path);
@@ -309,7 +362,7 @@ static vt_status save(run *r, vt_error *err)
     };
     if ((s = checkpoint_write_state(r->o.out, &parts, r->result->state_sha256, err)) ||
         (s = checkpoint_write_model(r->o.out, &parts, hashes, err)) ||
-        (s = write_manifest(r, err)))
+        (s = write_manifest(r, hashes, err)))
         goto done;
     r->saved = r->t.step;
     memcpy(r->result->model_sha256, hashes[0], 65);
@@ -352,14 +405,14 @@ static vt_status steps(run *r, vt_error *err)
     const long long first = r->t.step, total = r->t.o.steps;
     const long long last = o->stop_at > 0 && o->stop_at < total ? o->stop_at : total;
     const bool has_valid = r->t.valid.windows > 0;
-    const double start = now();
+    const double start = clock_now();
     vt_status s = VT_OK;
     while (r->t.step < last) {
-        const double before = now();
+        const double before = clock_now();
         trainer_result step;
         if ((s = trainer_step(&r->t, &step, err))) return s;
         memcpy(r->record.kernels, r->kernels, sizeof r->kernels);
-        const double after = now(), speed = (double)step.tokens / (after - before);
+        const double after = clock_now(), speed = (double)step.tokens / (after - before);
         const bool at_end = r->t.step == last;
         const long long done = r->t.step - first;
         keep_speed(r, done, last - first, speed);
@@ -370,7 +423,7 @@ static vt_status steps(run *r, vt_error *err)
             if ((s = trainer_validate(&r->t, &told.val_loss, err))) return s;
             r->val_loss = told.val_loss;
         }
-        told.seconds = now() - start;
+        told.seconds = clock_now() - start;
         told.seconds_left = told.seconds / (double)done * (double)(last - r->t.step);
         r->result->loss = step.loss;
         if ((s = metrics_write(&r->log, &told, err))) return s;
@@ -393,7 +446,7 @@ static void finish(run *r, double start, vt_status s)
     out->bigram_loss = r->pairs.loss;
     out->bigram_k = r->pairs.k;
     out->tokens_per_s = median_speed(r);
-    out->seconds = now() - start;
+    out->seconds = clock_now() - start;
     out->parameters = r->t.count;
     out->finished = s == VT_OK && r->t.step >= r->t.o.steps;
     out->interrupted = s == VT_INTERRUPTED;
@@ -403,18 +456,16 @@ vt_status vt_train_stored(vt_train_options *o, const char *folder, vt_error *err
 {
     checkpoint c;
     run_record record;
-    vt_status s = checkpoint_open(&c, folder, err);
-    if (s) return s;
-    if (!c.has_state)
-        s = fail(err, VT_BAD_INPUT, "%s: expected " CHECKPOINT_STATE ": without it a run cannot "
-                 "be resumed", folder);
-    else if ((s = run_record_read(&record, c.run, c.path, err)) == VT_OK &&
+    vt_status s = run_folder_old(folder, err);
+    if (s || (s = checkpoint_open(&c, folder, err))) return s;
+    if ((s = run_record_read(&record, c.run, c.path, err)) == VT_OK &&
              (s = vt_train_preset(o, record.settings.preset, err)) == VT_OK) {
         record.settings.epochs = o->epochs;             /* what is not stored: the preset's */
         record.settings.eval_every = o->eval_every;
         record.settings.save_every = o->save_every;
         record.settings.warmup = -record.settings.warmup;   /* another schedule may cut it */
         *o = record.settings;
+        o->tokenizer_from = record.tokenizer_from;
     }
     checkpoint_close(&c);
     return s;
@@ -425,12 +476,13 @@ vt_status vt_train(const vt_train_options *o, const vt_train_events *events,
 {
     static const vt_train_events silent = { .context = NULL };
     vt_train_result unused;
-    const double start = now();
+    const double start = clock_now();
     run *r = calloc(1, sizeof *r);
     vt_status s;
     if (!r) return fail_memory(err, sizeof *r, "a run");
     r->o = *o;
     r->events = events ? events : &silent;
+    /* cppcheck-suppress uninitvar ; all of it is assigned below */
     r->result = result ? result : &unused;
     *r->result = (vt_train_result){ .loss = (double)NAN, .val_loss = (double)NAN };
     r->log.file = r->lock = -1;
@@ -438,11 +490,17 @@ vt_status vt_train(const vt_train_options *o, const vt_train_events *events,
     r->saved = -1;
     r->threads = o->threads > 0 ? o->threads : cpu_count();
     if ((s = settings_check(o, err))) goto done;
-    if (!o->data || !o->out) {
-        s = fail(err, VT_USAGE, "%s: expected a path", o->data ? "--out" : "--data");
+    if (o->resume && o->tokenizer) {
+        s = fail(err, VT_USAGE, "--tokenizer %.200s: the run to resume has its own; leave the "
+                 "option out", o->tokenizer);
         goto done;
     }
-    if ((s = look_for_checkpoint(r, err)) || (s = read_data(r, err)) || (s = begin(r, err)))
+    if (o->corpus.nfiles == 0 || !o->out) {
+        s = fail(err, VT_USAGE, "%s: expected a path", o->corpus.nfiles ? "--out" : "--data");
+        goto done;
+    }
+    if ((s = look_for_checkpoint(r, err)) || (s = read_data(r, err)) || (s = begin(r, err)) ||
+        (s = plan_memory(r, err)))
         goto done;
     report_start(r);
     s = steps(r, err);
@@ -460,6 +518,7 @@ done:
     bytes_free(&r->tokenizer_json);
     dataset_split_free(&r->split);
     corpus_free(&r->text);
+    free(r->files);
     checkpoint_close(&r->old);
     free(r->groups);
     free(r);

@@ -12,57 +12,76 @@
 #include <string.h>
 #include "train/schedule.h"
 
-/* Bytes of the run's one block, or SIZE_MAX. */
-static size_t block_bytes(const vt_train_options *o, const gpt_config *z, size_t count)
+enum gpt_use trainer_use(const vt_train_options *o)
 {
-    size_t rows, n, total = gpt_acts_bytes_fast(z, o->batch, o->seq, o->seq, true);
-    if (total == SIZE_MAX || !size_mul((size_t)o->batch, (size_t)o->seq, &rows)) return SIZE_MAX;
-    const size_t head = z->tied ? (size_t)z->C * (size_t)z->V : 0;
-    const size_t pieces[][2] = {
-        { count, 4 * sizeof(float) }, { head, sizeof(float) }, { rows, sizeof(float) },
-        { rows, 2 * sizeof(int) * (size_t)o->accumulate },
-        { (size_t)o->accumulate, sizeof(size_t) },
+    return o->recompute ? GPT_RECOMPUTE : GPT_LEARN;
+}
+
+bool trainer_sizes(size_t out[TRAINER_PIECES], const vt_train_options *o, const gpt_config *z)
+{
+    const size_t count = gpt_parameter_count(z), micro = (size_t)o->accumulate;
+    const size_t acts = gpt_acts_bytes_fast(z, o->batch, o->seq, o->seq, trainer_use(o));
+    size_t rows, all, total = 0;
+    if (acts == SIZE_MAX || !size_mul((size_t)o->batch, (size_t)o->seq, &rows) ||
+        !size_mul(rows, micro, &all))
+        return false;
+    const size_t pieces[TRAINER_PIECES][2] = {
+        [TRAINER_PARAMS]  = { count, sizeof(float) },
+        [TRAINER_GRADS]   = { count, sizeof(float) },
+        [TRAINER_MEANS]   = { count, sizeof(float) },
+        [TRAINER_SQUARES] = { count, sizeof(float) },
+        [TRAINER_DLOSS]   = { rows, sizeof(float) },
+        [TRAINER_ROWS]    = { micro, sizeof(size_t) },
+        [TRAINER_INPUTS]  = { all, sizeof(int) },
+        [TRAINER_TARGETS] = { all, sizeof(int) },
+        [TRAINER_ACTS]    = { acts, 1 },
     };
-    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
-        if (!size_mul(pieces[i][0], pieces[i][1], &n) || !size_add(total, n, &total) ||
-            !size_add(total, 8 * 64, &total))
-            return SIZE_MAX;
-    return total;
+    for (size_t i = 0; i < TRAINER_PIECES; i++) {
+        size_t n;
+        if (!size_mul(pieces[i][0], pieces[i][1], &n)) return false;
+        out[i] = arena_piece(n);
+        if (out[i] < n || !size_add(total, out[i], &total)) return false;
+    }
+    return true;
+}
+
+void trainer_scratch(size_t *worker, size_t *shared, const vt_train_options *o,
+                     const gpt_config *z)
+{
+    const ops_sizes sizes = { .B = o->batch, .T = o->seq, .C = z->C, .NH = z->NH,
+                              .HS = z->C / z->NH, .FF = z->FF, .V = z->V };
+    ops_scratch(&sizes, worker, shared);
 }
 
 static vt_status place(trainer *t, vt_error *err)
 {
     const vt_train_options *o = &t->o;
     const gpt_config *z = &t->z;
-    const size_t rows = (size_t)o->batch * (size_t)o->seq, all = rows * (size_t)o->accumulate;
-    const size_t bytes = block_bytes(o, z, t->count);
-    if (bytes == SIZE_MAX)
+    size_t sizes[TRAINER_PIECES], bytes = 0;
+    void *at[TRAINER_PIECES];
+    if (!trainer_sizes(sizes, o, z))
         return fail(err, VT_TOO_LARGE, "--batch %d --seq %d --accumulate %d: the activations' "
                     "size overflows", o->batch, o->seq, o->accumulate);
+    for (size_t i = 0; i < TRAINER_PIECES; i++) bytes += sizes[i];
     vt_status s = arena_new(&t->block, bytes, "training", err);
     if (s) return s;
-    t->w = arena_take(&t->block, t->count * sizeof *t->w);
-    t->g = arena_take(&t->block, t->count * sizeof *t->g);
-    t->m = arena_take(&t->block, t->count * sizeof *t->m);
-    t->v = arena_take(&t->block, t->count * sizeof *t->v);
-    if (z->tied)
-        t->model.head = arena_take(&t->block, (size_t)z->C * (size_t)z->V * sizeof(float));
-    t->dloss = arena_take(&t->block, rows * sizeof *t->dloss);
-    t->rows = arena_take(&t->block, (size_t)o->accumulate * sizeof *t->rows);
-    t->x = arena_take(&t->block, all * sizeof *t->x);
-    t->y = arena_take(&t->block, all * sizeof *t->y);
-    gpt_acts_place_fast(&t->acts, arena_take(&t->block,
-                        gpt_acts_bytes_fast(z, o->batch, o->seq, o->seq, true)),
-                        z, o->batch, o->seq, o->seq, true);
+    for (size_t i = 0; i < TRAINER_PIECES; i++) at[i] = arena_take(&t->block, sizes[i]);
+    t->w = at[TRAINER_PARAMS];
+    t->g = at[TRAINER_GRADS];
+    t->m = at[TRAINER_MEANS];
+    t->v = at[TRAINER_SQUARES];
+    t->dloss = at[TRAINER_DLOSS];
+    t->rows = at[TRAINER_ROWS];
+    t->x = at[TRAINER_INPUTS];
+    t->y = at[TRAINER_TARGETS];
+    gpt_acts_place_fast(&t->acts, at[TRAINER_ACTS], z, o->batch, o->seq, o->seq, trainer_use(o));
     return VT_OK;
 }
 
 static vt_status make_team(trainer *t, int threads, vt_error *err)
 {
-    const ops_sizes sizes = { .B = t->o.batch, .T = t->o.seq, .C = t->z.C, .NH = t->z.NH,
-                              .HS = t->z.C / t->z.NH, .FF = t->z.FF, .V = t->z.V };
     size_t worker, shared;
-    ops_scratch(&sizes, &worker, &shared);
+    trainer_scratch(&worker, &shared, &t->o, &t->z);
     return team_new(&t->crew, threads, worker, shared, err);
 }
 
@@ -112,13 +131,20 @@ vt_status trainer_new(trainer *t, const vt_train_options *o, const gpt_config *z
         s = fail_memory(err, t->ntensors * sizeof *t->tensors, "the list of tensors");
         goto done;
     }
+    t->spans = malloc(t->ntensors * sizeof *t->spans);
+    if (!t->spans) {
+        s = fail_memory(err, t->ntensors * sizeof *t->spans, "the list of tensors");
+        goto done;
+    }
     gpt_tensor_list(z, t->tensors);
     t->model.z = *z;
     t->model.params = t->w;
     t->model.team = t->crew;
     if ((s = ops_choose(&t->model.kernels, o->isa, err))) goto done;
-    t->update = (optimizer){ .tensors = t->tensors, .ntensors = t->ntensors, .w = t->w,
-        .g = t->g, .m = t->m, .v = t->v, .beta1 = o->beta1, .beta2 = o->beta2, .eps = o->eps,
+    const size_t nspans = optimizer_spans(t->spans, t->tensors, t->ntensors, o->decay);
+    t->update = (optimizer){ .tensors = t->tensors, .ntensors = t->ntensors,
+        .spans = t->spans, .nspans = nspans, .w = t->w, .g = t->g, .m = t->m, .v = t->v,
+        .beta1 = o->beta1, .beta2 = o->beta2, .eps = o->eps,
         .decay = o->decay, .clip = o->clip, .kernels = t->model.kernels, .crew = t->crew };
     gpt_initialise(t->w, z, t->tensors, t->ntensors, init, o->seed);
 done:
@@ -133,17 +159,35 @@ void trainer_free(trainer *t)
     team_free(t->crew);
     arena_free(&t->block);
     free(t->tensors);
+    free(t->spans);
     *t = (trainer){ .tensors = NULL };
 }
 
-/* Forward and loss of `rows` windows; their summed loss. */
-static double forward(trainer *t, const int *x, const int *y, size_t rows)
+typedef struct clearing { float *g; size_t n; } clearing;
+enum { CLEARED = 1 << 16 };             /* of a task */
+
+static void clear_task(void *context, size_t i, int worker)
 {
-    const int B = (int)rows, T = t->o.seq;
+    const clearing *c = context;
+    const size_t begin = i * CLEARED, left = c->n - begin;
+    (void)worker;
+    memset(c->g + begin, 0, (left < CLEARED ? left : CLEARED) * sizeof *c->g);
+}
+
+/* Before the first step, and where an update did not leave the gradient 0. */
+static void clear(trainer *t)
+{
+    clearing c = { t->g, t->count };
+    team_run(t->crew, (c.n + CLEARED - 1) / CLEARED, clear_task, &c);
+}
+
+/* Summed loss of `rows` windows; their gradient is added to t->g, or with `learn` false
+ * is not. */
+static double pass(trainer *t, const int *x, const int *y, size_t rows, bool learn)
+{
     double sum = 0;
-    gpt_forward_fast(&t->model, &t->acts, x, NULL, B, T);
-    gpt_loss_fast(&t->model, &t->acts, y, 1, B, T);
-    for (size_t n = 0; n < rows * (size_t)T; n++) sum += (double)t->acts.loss[n];
+    gpt_learn_fast(&t->model, &t->acts, learn ? t->g : NULL, x, y, t->dloss, (int)rows, t->o.seq);
+    for (size_t n = 0; n < rows * (size_t)t->o.seq; n++) sum += (double)t->acts.loss[n];
     return sum;
 }
 
@@ -170,19 +214,19 @@ vt_status trainer_take(trainer *t, trainer_result *r, vt_error *err)
     size_t total;
     double sum = 0;
     *r = (trainer_result){ .loss = (double)NAN };
-    memset(t->g, 0, t->count * sizeof *t->g);
+    if (!t->cleared) clear(t);
+    t->cleared = true;
     vt_status s = count_targets(t, &total, err);
     if (s) return s;
     if (total == 0)
         return fail(err, VT_BAD_INPUT, "step %lld: no targets: all of them are ignored; the step "
                     "was not taken", t->step + 1);
-    gpt_prepare_fast(&t->model);
     for (size_t n = 0; n < size; n++) t->dloss[n] = 1 / (float)total;
     for (size_t j = 0; j < (size_t)o->accumulate; j++) {
         const int *x = t->x + j * size, *y = t->y + j * size;
         if (t->rows[j] == 0) continue;
-        sum += forward(t, x, y, t->rows[j]);
-        gpt_backward_fast(&t->model, &t->acts, t->g, x, y, t->dloss, (int)t->rows[j], o->seq);
+        t->cleared = false;
+        sum += pass(t, x, y, t->rows[j], true);
     }
     r->tokens = total;
     r->loss = sum / (double)total;
@@ -192,8 +236,10 @@ vt_status trainer_take(trainer *t, trainer_result *r, vt_error *err)
     const schedule rates = rates_of(o);
     r->lr = schedule_lr(&rates, (size_t)t->step);
     s = optimizer_step(&t->update, t->step + 1, r->lr, &r->grad_norm, err);
-    if (s == VT_OK) t->step++;
-    return s;
+    if (s) return s;
+    t->cleared = !t->update.keep;
+    t->step++;
+    return VT_OK;
 }
 
 vt_status trainer_step(trainer *t, trainer_result *r, vt_error *err)
@@ -213,9 +259,8 @@ vt_status trainer_validate(trainer *t, double *loss, vt_error *err)
     if (t->valid.windows == 0)
         return fail(err, VT_BAD_INPUT, "validation: the tokens hold no window of %d + 1",
                     t->o.seq);
-    gpt_prepare_fast(&t->model);
     while ((rows = batches_in_order(&t->valid, first, t->x, t->y)) > 0) {
-        sum += forward(t, t->x, t->y, rows);
+        sum += pass(t, t->x, t->y, rows, false);
         first += rows;
     }
     *loss = sum / ((double)first * (double)t->o.seq);

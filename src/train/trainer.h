@@ -14,6 +14,7 @@ typedef struct trainer {
     vt_train_options o;             /* steps and warmup resolved */
     gpt_config  z;
     gpt_tensor *tensors;
+    adamw_span *spans;
     size_t      ntensors, count;    /* count: parameters */
     team       *crew;
     arena       block;              /* everything below */
@@ -23,11 +24,26 @@ typedef struct trainer {
     int        *x, *y;              /* (accumulate, batch, seq) */
     size_t     *rows;               /* (accumulate): windows in use */
     float      *dloss;              /* (batch, seq) */
-    optimizer   update;
+    optimizer   update;             /* with .keep the gradient can be read after a step */
+    bool        cleared;            /* g is 0: the last update left it so */
     batches     train, valid;       /* valid: stride seq; no windows where there
                                        are too few tokens */
     long long   step;               /* steps done */
 } trainer;
+
+/* The pieces of a run's one block. */
+enum { TRAINER_PARAMS, TRAINER_GRADS, TRAINER_MEANS, TRAINER_SQUARES,
+       TRAINER_DLOSS, TRAINER_ROWS, TRAINER_INPUTS, TRAINER_TARGETS, TRAINER_ACTS,
+       TRAINER_PIECES };
+
+enum gpt_use trainer_use(const vt_train_options *o);     /* of its activations */
+
+/* Bytes of each; false where they overflow.  And of the team's scratch, for one
+ * worker and for all.  Pure: a plan asks before anything is allocated. */
+VT_MUST_CHECK bool trainer_sizes(size_t out[TRAINER_PIECES], const vt_train_options *o,
+                                 const gpt_config *z);
+void trainer_scratch(size_t *worker, size_t *shared, const vt_train_options *o,
+                     const gpt_config *z);
 
 /* The team's size and tokens (borrowed) are the caller's choice; `o` was
  * checked.  Sets up to the state before step 1: parameters initialised.  Steps

@@ -139,9 +139,10 @@ static void try_moves(search *s, hypothesis *h, fault_rule rule, int slot, unsig
     const graph_node *n = &s->g->node[h->node];
     const bool of_out = rule == RULE_MOVE_ROWS || rule == RULE_OUT_MOVED;
     const bool reads = rule == RULE_READ_MOVED || rule == RULE_READ_MOVED_TWO;
+    const int ways = reads && h->mode != FAULT_IN_FORWARD ? 2 : 1;
     for (int axis = 0; axis <= FAULT_AXIS_ROWS; axis++)
     for (fault_move m = MOVE_REVERSE; m < MOVE_COUNT; m++)
-    for (int back = 0; back <= (reads && h->mode != FAULT_IN_FORWARD); back++) {
+    for (int back = 0; back < ways; back++) {
         h->fault = (fault){ .rule = rule, .slot = slot, .slots = slots, .axis = axis, .move = m, .back = back };
         if (axis == FAULT_AXIS_ROWS && m >= MOVE_Q_K) continue;
         if (!fault_fits(&h->fault, s->g, n)) continue;

@@ -18,20 +18,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-
-element search_element(const search *s, int tensor, bool gradient, size_t i)
+static element element_at(const search *s, bool gradient, size_t at)
 {
-    const size_t at = s->g->tensor[tensor].at + i;
     if (gradient)
         return (element){ s->f->dx[at], s->c->start[at] + s->c->dx[at], s->c->edx[at] };
     return (element){ s->f->x[at], s->c->x[at], s->c->ex[at] };
 }
 
+element search_element(const search *s, int tensor, bool gradient, size_t i)
+{
+    return element_at(s, gradient, s->g->tensor[tensor].at + i);
+}
+
 bool element_bad(const element *e) { return !(fabs(e->found - e->right) <= e->bound); }
 
 /* ---- agreement ------------------------------------------------------------------ */
-
-typedef struct agreement { double share, squares; size_t count; bool seen; } agreement;
 
 /* Distance of two numbers that may be NaN or Inf; NaN is like NaN and like Inf. */
 static double distance(double a, double b)
@@ -43,14 +44,15 @@ static double distance(double a, double b)
 /* b may be NaN: then a. */
 static double larger(double a, double b) { return b > a ? b : a; }
 
-/* Of one tensor with what is predicted for it. */
-static agreement agree(const search *s, int tensor, bool gradient, const double *predicted)
+/* Of one tensor with what is predicted for it; not `all`: up to the first element that
+ * disagrees. */
+static agreement agree(const search *s, int tensor, bool gradient, const double *predicted, bool all)
 {
     const graph_tensor *t = &s->g->tensor[tensor];
     double largest = 0, right = 0, change = 0, worst = 0, at_worst = 0;
     agreement a = { 0, 0, t->count, true };
     for (size_t i = 0; i < t->count; i++) {
-        const element e = search_element(s, tensor, gradient, i);
+        const element e = element_at(s, gradient, t->at + i);
         const double p = predicted[t->at + i];
         if (isfinite(p)) largest = larger(largest, fabs(p));
         if (isfinite(p)) change = larger(change, fabs(p - e.right));
@@ -58,10 +60,11 @@ static agreement agree(const search *s, int tensor, bool gradient, const double 
     }
     const double growth = largest > right && right > 0 ? largest / right : 1;
     for (size_t i = 0; i < t->count; i++) {
-        const element e = search_element(s, tensor, gradient, i);
+        const element e = element_at(s, gradient, t->at + i);
         const double p = predicted[t->at + i], d = distance(e.found, p);
         const double bound = 2 * e.bound * growth + 16 * s->u * larger(change, fabs(p));
         if (d > 0) a.share = larger(a.share, bound > 0 ? d / bound : (double)INFINITY);
+        if (a.share > 1 && !all) return a;
         a.squares += d > 0 ? d * d / ((e.bound + s->u * right) * (e.bound + s->u * right)) : 0;
         const double beyond = distance(e.found, e.right) / (e.bound + s->u * right + 1e-300);
         if (beyond > worst) {
@@ -88,14 +91,28 @@ static double cost(const graph *g, const graph_node *n)
 
 /* Compares one tensor, adds to *sum; false where it disagrees. */
 static bool add_agreement(const search *s, int tensor, bool gradient, const double *predicted,
-                          agreement *sum)
+                          agreement *sum, bool all)
 {
     const bool *const has = gradient ? s->f->has_dx : s->f->has_x;
     if (!has[tensor]) return true;
-    const agreement a = agree(s, tensor, gradient, predicted);
+    const agreement a = agree(s, tensor, gradient, predicted, all);
     sum->squares += a.squares;
     sum->count += a.count;
     return a.share <= 1 && a.seen;
+}
+
+/* The right outputs, which is what each fault in the backward pass predicts: compared once. */
+static bool add_outputs(search *s, agreement *sum)
+{
+    if (!s->outputs_known) {
+        s->outputs = (agreement){ 0, 0, 0, true };
+        for (int i = 0; i < s->g->nout; i++)
+            if (!add_agreement(s, s->g->out[i], false, s->c->x, &s->outputs, true)) s->outputs.seen = false;
+        s->outputs_known = true;
+    }
+    sum->squares += s->outputs.squares;
+    sum->count += s->outputs.count;
+    return s->outputs.seen;
 }
 
 /* The outputs with the fault in the members' forward pass; false: they disagree. */
@@ -110,7 +127,7 @@ static bool predict_forward(search *s, const fault *f, int first, agreement *sum
         s->spent += cost(g, n);
     }
     for (int i = 0; i < g->nout; i++)
-        if (!add_agreement(s, g->out[i], false, s->x, sum) && !all) return false;
+        if (!add_agreement(s, g->out[i], false, s->x, sum, all) && !all) return false;
     return true;
 }
 
@@ -145,12 +162,12 @@ static bool predict_backward(search *s, const fault *f, int last, const double *
         else graph_node_backward_f64(g, n, s->dx, x, s->c->ints);
         s->spent += cost(g, n);
         for (int j = 0; j < g->nin; j++)
-            if (s->done[g->in[j]] == i && !add_agreement(s, g->in[j], true, s->dx, sum) && !all)
+            if (s->done[g->in[j]] == i && !add_agreement(s, g->in[j], true, s->dx, sum, all) && !all)
                 return false;
     }
     /* Made before node `last`, as they are: all residuals are means over the same elements. */
     for (int j = 0; j < g->nin; j++)
-        if (s->done[g->in[j]] > last && !add_agreement(s, g->in[j], true, s->dx, sum) && !all)
+        if (s->done[g->in[j]] > last && !add_agreement(s, g->in[j], true, s->dx, sum, all) && !all)
             return false;
     return true;
 }
@@ -169,9 +186,8 @@ static bool predict(search *s, const fault *f, int mode, agreement *sum, bool al
         fault back = *f;
         back.of_lse = mode == FAULT_IN_BACKWARD_LSE;
         back.lse = RULE_ATT_ROW_SUM_OF_OUT;
-        memcpy(s->x, s->c->x, s->g->reals * sizeof *s->x);
-        for (int i = 0; i < s->g->nout; i++)
-            if (!add_agreement(s, s->g->out[i], false, s->x, sum) && !all) return false;
+        if (all) memcpy(s->x, s->c->x, s->g->reals * sizeof *s->x);
+        if (!add_outputs(s, sum) && !all) return false;
         return predict_backward(s, &back, last, s->c->x, sum, all);
     }
     if (!predict_forward(s, f, first, sum, all)) return false;
@@ -244,10 +260,10 @@ static void normal_equation(const search *s, const double *px, const double *pdx
         if (!(gradient ? s->f->has_dx : s->f->has_x)[t]) continue;
         double right = 0;
         for (size_t i = 0; i < g->tensor[t].count; i++)
-            right = fmax(right, fabs(search_element(s, t, gradient, i).right));
+            right = larger(right, fabs(element_at(s, gradient, g->tensor[t].at + i).right));
         for (size_t i = 0; i < g->tensor[t].count; i++) {
-            const element e = search_element(s, t, gradient, i);
             const size_t at = g->tensor[t].at + i;
+            const element e = element_at(s, gradient, at);
             const double p = gradient ? pdx[at] : px[at], d = gradient ? ddx[at] : dx[at];
             const double w = e.bound + s->u * right + 1e-300;
             if (!isfinite(e.found) || !isfinite(p) || !isfinite(d)) continue;

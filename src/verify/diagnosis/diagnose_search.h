@@ -20,6 +20,10 @@ typedef struct hypothesis {
 
 enum { SEARCH_FIRST_GENERIC = 1000 };   /* ranks: rules that know the node come first */
 
+/* How near to what was found: the largest share of its allowance that an element took, the
+ * sum of squares over `count` of them, and whether the fault is seen. */
+typedef struct agreement { double share, squares; size_t count; bool seen; } agreement;
+
 typedef struct search {
     const op_case  *c;
     const op_found *f;
@@ -38,6 +42,8 @@ typedef struct search {
     int     kept_at;                    /* node whose state is in `kept`; -1 */
     int     failing, failing_x, failing_dx;
     bool    found_x, found_dx;          /* some output, some gradient was computed */
+    agreement outputs;                  /* of the right ones; seen: all agree */
+    bool    outputs_known;
     double  spent, most;                /* work, in multiplications */
     hypothesis best, other;             /* other: of another kind, that explains as well */
     bool    has_best, has_other;

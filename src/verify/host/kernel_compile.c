@@ -118,7 +118,7 @@ static vt_status run_and_judge(char **words, const char *path, const char *folde
     process_lock();
     if (pipe(said) != 0) {
         process_unlock();
-        return fail(err, VT_IO, "cannot start %s: %s", words[0], strerror(errno));
+        return fail(err, status_of(errno), "cannot start %s: %s", words[0], strerror(errno));
     }
     fcntl(said[0], F_SETFD, FD_CLOEXEC);
     fcntl(said[1], F_SETFD, FD_CLOEXEC);
@@ -158,7 +158,8 @@ vt_status kernel_compile(int *library, const char *path, const char *compiler,
         goto done;
     }
     if (!mkdtemp(folder)) {
-        status = fail(err, VT_IO, "cannot make a folder in %s: %s", temporary, strerror(errno));
+        status = fail(err, status_of(errno), "cannot make a folder in %s: %s", temporary,
+                      strerror(errno));
         goto done;
     }
     made = true;

@@ -31,7 +31,7 @@ static vt_status check_segments(const char *path, int file, const ElfW(Ehdr) *h,
         ElfW(Phdr) p;
         const off_t at = (off_t)(h->e_phoff + i * sizeof p);
         if (pread(file, &p, sizeof p, at) != (ssize_t)sizeof p)
-            return fail(err, VT_IO, "%s: cannot read: %s", path, strerror(errno));
+            return fail(err, status_of(errno), "%s: cannot read: %s", path, strerror(errno));
         if (p.p_type == PT_LOAD && p.p_offset <= UINT64_MAX - p.p_filesz &&
             p.p_offset + p.p_filesz > size)
             return cut_off(path, p.p_offset + p.p_filesz, size, err);
@@ -46,10 +46,10 @@ vt_status kernel_elf_check(const char *path, vt_error *err)
     vt_status status = VT_OK;
     memset(&h, 0, sizeof h);
     const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (file < 0) return fail(err, VT_IO, "%s: cannot open: %s", path, strerror(errno));
+    if (file < 0) return fail(err, status_of(errno), "%s: cannot open: %s", path, strerror(errno));
     const ssize_t n = pread(file, &h, sizeof h, 0);
     if (n < 0 || fstat(file, &info) != 0)
-        status = fail(err, VT_IO, "%s: cannot read: %s", path, strerror(errno));
+        status = fail(err, status_of(errno), "%s: cannot read: %s", path, strerror(errno));
     else if (n < SELFMAG || memcmp(h.e_ident, ELFMAG, SELFMAG) != 0)
         status = fail(err, VT_BAD_INPUT, "%s: cannot be loaded: it is no shared library, and no C "
                       "source (its name does not end in .c)", path);

@@ -203,11 +203,11 @@ static vt_status find_library(kernel_host *h, const kernel_host_options *o, vt_e
 {
     struct stat info;
     if (stat(h->path, &info) != 0)
-        return fail(err, VT_IO, "%s: %s", h->path, strerror(errno));
+        return fail(err, status_of(errno), "%s: %s", h->path, strerror(errno));
     if (!S_ISREG(info.st_mode))
         return fail(err, VT_IO, "%s: expected a regular file", h->path);
     h->library = realpath(h->path, NULL);       /* a bare name would be searched for */
-    if (!h->library) return fail(err, VT_IO, "%s: %s", h->path, strerror(errno));
+    if (!h->library) return fail(err, status_of(errno), "%s: %s", h->path, strerror(errno));
     if (!ends_in_c(h->path)) return kernel_elf_check(h->path, err);
 
     /* As the caller calls it, for the compiler's messages, unless it would be an option. */

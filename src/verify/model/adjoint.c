@@ -53,18 +53,19 @@ static size_t lay_out(sides *s)
     return n;
 }
 
-static vt_status open_sides(sides *s, const gradcheck_case *c, int part, vt_error *err)
+/* The models of all parts: those are to be taken from the last to the first, since one
+ * leaves other numbers in its input and above it, and none below. */
+static vt_status open_sides(sides *s, const gradcheck_case *c, vt_error *err)
 {
     const size_t N = (size_t)c->B * (size_t)c->T, count = gpt_parameter_count(c->z);
-    const size_t C = N * (size_t)c->z->C;
-    *s = (sides){ .c = c, .part = part, .in = part < 0 ? 0 : C,
-                  .out = part < c->z->L ? C : N * (size_t)c->z->V };
+    const size_t C = N * (size_t)c->z->C, V = N * (size_t)c->z->V;
+    *s = (sides){ .c = c };
     vt_status status = check_model_new_c128(&s->complex_, c, false, err);
     if (status == VT_OK) status = check_model_new_f64(&s->real, c, true, err);
     if (status == VT_OK) status = check_model_new_f32(&s->single, c, true, err);
     if (status) return status;
     s->pieces = calloc(c->ntensors + 1, sizeof *s->pieces);
-    s->v = calloc(s->out, sizeof *s->v);
+    s->v = calloc(C > V ? C : V, sizeof *s->v);
     s->at = calloc(count + C, sizeof *s->at);
     s->grads = calloc(count, sizeof *s->grads);
     s->dx = calloc(C, sizeof *s->dx);
@@ -131,9 +132,12 @@ static void pull_back(sides *s, const double *at)
             }
         }
     }
-    const size_t count = gpt_parameter_count(s->c->z);
-    memset(s->grads, 0, count * sizeof *s->grads);
-    memset(s->grads32, 0, count * sizeof *s->grads32);
+    for (size_t k = 0; k < s->npieces; k++) {
+        const piece *p = &s->pieces[k];
+        if (p->input) continue;
+        memset(s->grads + p->offset, 0, p->count * sizeof *s->grads);
+        memset(s->grads32 + p->offset, 0, p->count * sizeof *s->grads32);
+    }
     check_part_pullback_f64(&s->real, s->part, s->v, s->grads, s->dx);
     check_part_pullback_f32(&s->single, s->part, s->v, s->grads32, s->dx32);
 }
@@ -174,7 +178,7 @@ static vt_status backward_side(sides *s, adjoint *a, uint64_t seed, vt_error *er
     return VT_OK;
 }
 
-/* <v, J u> from Im y / h. */
+/* <v, J u> from Im y / h; leaves the parameters as they are. */
 static void forward_side(sides *s, adjoint *a)
 {
     check_model_c128 *m = &s->complex_;
@@ -197,8 +201,29 @@ static void forward_side(sides *s, adjoint *a)
         exact_add(&sum, term);
         squares += term * term;
     }
+    for (size_t k = 0; k < s->npieces; k++)
+        for (size_t i = 0; i < s->pieces[k].count && !s->pieces[k].input; i++)
+            check_move_c128(m, s->pieces[k].offset + i, s->at[s->pieces[k].first + i]);
     a->forward = sum.sum + sum.lost;
     a->forward_bound = 8 * GRADCHECK_EPS64 * sqrt(squares);
+}
+
+static vt_status compute(adjoint *a, sides *s, int part, uint64_t seed, vt_error *err)
+{
+    const size_t N = (size_t)s->c->B * (size_t)s->c->T, C = N * (size_t)s->c->z->C;
+    *a = (adjoint){ .n = 0 };
+    s->part = part;
+    s->in = part < 0 ? 0 : C;
+    s->out = part < s->c->z->L ? C : N * (size_t)s->c->z->V;
+    a->n = lay_out(s);
+    a->direction = calloc(a->n, sizeof *a->direction);
+    a->gradient = calloc(a->n, sizeof *a->gradient);
+    a->bound = calloc(a->n, sizeof *a->bound);
+    if (!a->direction || !a->gradient || !a->bound)
+        return fail_memory(err, a->n * 3 * sizeof(double), "the adjoint identity");
+    draw(s, a, seed);
+    forward_side(s, a);
+    return backward_side(s, a, seed, err);
 }
 
 vt_status adjoint_compute(adjoint *a, const gradcheck_case *c, int part, uint64_t seed,
@@ -206,20 +231,8 @@ vt_status adjoint_compute(adjoint *a, const gradcheck_case *c, int part, uint64_
 {
     sides s;
     *a = (adjoint){ .n = 0 };
-    vt_status status = open_sides(&s, c, part, err);
-    if (status) goto done;
-    a->n = lay_out(&s);
-    a->direction = calloc(a->n, sizeof *a->direction);
-    a->gradient = calloc(a->n, sizeof *a->gradient);
-    a->bound = calloc(a->n, sizeof *a->bound);
-    if (!a->direction || !a->gradient || !a->bound) {
-        status = fail_memory(err, a->n * 3 * sizeof(double), "the adjoint identity");
-        goto done;
-    }
-    draw(&s, a, seed);
-    forward_side(&s, a);
-    status = backward_side(&s, a, seed, err);
-done:
+    vt_status status = open_sides(&s, c, err);
+    if (status == VT_OK) status = compute(a, &s, part, seed, err);
     close_sides(&s);
     return status;
 }
@@ -252,18 +265,21 @@ vt_status adjoint_all(vt_check_report *report, const gradcheck_case *c, uint64_t
                       vt_error *err)
 {
     const size_t parts = (size_t)c->z->L + 2;
+    sides s;
     report->layers = calloc(parts, sizeof *report->layers);
     if (!report->layers) return fail_memory(err, parts * sizeof *report->layers, "the report");
-    for (int part = -1; part <= c->z->L; part++) {
-        vt_check_layer *out = &report->layers[report->nlayers++];
+    vt_status status = open_sides(&s, c, err);
+    for (int part = c->z->L; part >= -1 && status == VT_OK; part--) {
+        vt_check_layer *out = &report->layers[part + 1];
         adjoint a;
         if (part < 0) snprintf(out->name, sizeof out->name, "embedding");
         else if (part < c->z->L) snprintf(out->name, sizeof out->name, "layer %d", part);
         else snprintf(out->name, sizeof out->name, "head");
-        const vt_status s = adjoint_compute(&a, c, part, seed, err);
-        if (s == VT_OK) adjoint_judge(out, &a);
+        status = compute(&a, &s, part, seed, err);
+        if (status == VT_OK) adjoint_judge(out, &a);
         adjoint_free(&a);
-        if (s) return s;
     }
-    return VT_OK;
+    if (status == VT_OK) report->nlayers = parts;
+    close_sides(&s);
+    return status;
 }

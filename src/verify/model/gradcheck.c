@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/cpu.h"
 #include "verify/model/adjoint.h"
 #include "verify/model/degenerate.h"
 #include "verify/model/exact.h"
@@ -74,6 +75,11 @@ static void merge_row(vt_check_row *row, const vt_check_row *other)
     row->differences_bar = few->differences_bar;
     row->differences_found = few->differences_found;
     memcpy(row->differences_place, few->differences_place, sizeof row->differences_place);
+    const vt_check_row *along = other->direction_budget_used > first.direction_budget_used
+                              ? other : &first;
+    row->direction_budget_used = along->direction_budget_used;
+    row->direction_expected = along->direction_expected;
+    row->direction_found = along->direction_found;
     row->differences_compared = first.differences_compared + other->differences_compared;
     row->differences_resolved = first.differences_resolved + other->differences_resolved;
     row->compared = compared;
@@ -145,6 +151,28 @@ static vt_status say_rest(vt_check_report *report, vt_error *err)
     return VT_OK;
 }
 
+/* Bytes at the widest place, about: the gradients that are judged, and beside them the
+ * models of the adjoint identity, those of the points where rounding is measured, or
+ * those of the entries (of one thread: fewer share what there is).  SIZE_MAX where that
+ * overflows. */
+static size_t memory_of(const gradcheck_case *c)
+{
+    const double n = (double)gpt_parameter_count(c->z), head = (double)c->z->C * c->z->V;
+    const double acts = (double)gpt_acts_bytes_c128(c->z, c->B, c->T, c->T, false)
+                      + (double)gpt_acts_bytes_f64(c->z, c->B, c->T, c->T, true);
+    const double models = 16 + 8 + 4, rest = 8 + 4 + 8 + 8;
+    const double needed = 12 * n + (models * (n + head) + rest * n) + 2 * acts;
+    return needed < (double)SIZE_MAX / 2 ? (size_t)needed : SIZE_MAX;
+}
+
+/* Said before anything is computed where it is more than there is. */
+static vt_status check_memory(const gradcheck_case *c, vt_error *err)
+{
+    const size_t needed = memory_of(c), memory = cpu_memory();
+    if (memory == 0 || needed <= memory) return VT_OK;
+    return fail_memory(err, needed, "the check of this model at this --batch and --seq");
+}
+
 vt_status gradcheck_run(vt_check_report *report, const gradcheck_case *c,
                         const vt_check_options *o, vt_check_progress *progress, void *context,
                         vt_error *err)
@@ -155,7 +183,7 @@ vt_status gradcheck_run(vt_check_report *report, const gradcheck_case *c,
     *report = (vt_check_report){ .rows = NULL };
     /* Ids are checked before anything counts on them. */
     vt_status s = gradcheck_check_ids(c, err), s2 = VT_OK;
-    if (s) return s;
+    if (s || (s = check_memory(c, err))) return s;
     s = second_point_make(&second, &seen, c, o->seed, err);
     if (s == VT_OK) s = check_point(report, c, o, !second.wanted, progress, context, &first_line);
     if (broken(s)) goto done;

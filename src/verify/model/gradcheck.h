@@ -27,7 +27,7 @@
  *                                             attention computes exp(score - lse)
  *                                             again, and rounds by f s
  *     direction     sqrt(sum of squares) of the definitions' bounds, signs being
- *                   random
+ *                   random; of all parameters, and of each tensor
  *
  *     differences   their own bar (differences.h) and the definitions' bound; the
  *                   noise of f, 8 times the largest difference of the float f from
@@ -37,8 +37,8 @@
  * none, fails.
  *
  * Where each thing is: gradcheck_gradients.c the gradients that are judged and what
- * rounding does to them; gradcheck_probes.c the derivatives they are compared with;
- * gradcheck_judge.c the comparison; adjoint.h the layers; exact.h what must be equal
+ * rounding does to them; gradcheck_probes.c the derivatives they are compared with,
+ * gradcheck_chain.c those of many entries; gradcheck_judge.c the comparison; adjoint.h the layers; exact.h what must be equal
  * bit for bit; degenerate.h what makes a check blind; model_diagnose.h which fault
  * explains a gradient that fails.
  */

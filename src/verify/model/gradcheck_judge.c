@@ -28,13 +28,18 @@ gradcheck_bounds gradcheck_bounds_of(const gradcheck_case *c, const gradcheck_gr
 
 /* ---- choosing entries -------------------------------------------------- */
 
+static size_t wanted(const vt_check_options *o, const gpt_tensor *t)
+{
+    return o->directions ? 0 : o->every || (size_t)o->entries > t->count ? t->count
+                                                                         : (size_t)o->entries;
+}
+
 /* Every second entry is sought where the gradient is not 0: of an embedding,
  * most rows belong to tokens that the window does not hold. */
 static size_t choose(const probes *w, const gpt_tensor *t, const vt_check_options *o, rng *r,
                      size_t *out, unsigned char *taken)
 {
-    const size_t want = o->every || (size_t)o->entries > t->count ? t->count
-                                                                   : (size_t)o->entries;
+    const size_t want = wanted(o, t);
     size_t n = 0;
     if (want == t->count) {
         for (; n < want; n++) out[n] = t->offset + n;
@@ -74,14 +79,16 @@ static void choose_all(probes *w, const vt_check_options *o, vt_check_row *rows,
     for (size_t k = c->ntensors; k-- > 0;) {            /* last tensor first */
         const gpt_tensor *t = &c->tensors[k];
         const size_t n = choose(w, t, o, &r, room, taken), first = w->n;
-        const int part = t->layer >= 0 ? t->layer : k < 2 ? -1 : c->z->L;
+        const int part = probes_part(c, k);
         double scale = 0;
         for (size_t i = t->offset; i < t->offset + t->count; i++)
             gradcheck_raise(&scale, fabs((double)c->params[i]));
-        rows[k] = (vt_check_row){ .name = t->name, .compared = n, .of = t->count,
-                                  .arbiter_value = (double)NAN };
+        rows[k].name = t->name;
+        rows[k].compared = n;
+        rows[k].of = t->count;
+        rows[k].arbiter_value = (double)NAN;
         for (size_t i = 0; i < n; i++)
-            w->at[w->n++] = (probe){ .at = room[i], .part = part, .step = (double)NAN,
+            w->at[w->n++] = (probe){ .at = room[i], .tensor = k, .part = part, .step = (double)NAN,
                                      .scale = scale > 0 ? scale : 1 };
         choose_few(w, first, n, (size_t)o->differences);
     }
@@ -131,7 +138,7 @@ static void judge_row(const probes *w, vt_check_row *row, size_t tensor, size_t 
 {
     const gpt_tensor *t = &w->c->tensors[tensor];
     const gradcheck_bounds b = gradcheck_bounds_of(w->c, w->g, tensor);
-    row->budget_used = -1;
+    row->budget_used = row->compared > 0 ? -1 : 0;
     for (size_t i = 0; i < row->compared; i++) {
         const probe *p = &w->at[first + i];
         const double found = w->g->hand[p->at], gap = fabs(found - p->step);
@@ -153,8 +160,8 @@ static void judge_row(const probes *w, vt_check_row *row, size_t tensor, size_t 
     entry_name(row->worst_place, w->c->z, t, row->worst_entry);
     entry_name(row->fast_place, w->c->z, t, row->fast_entry);
     judge_differences(w, row, t, b.definitions, first);
-    row->pass = row->compared > 0 && row->budget_used <= 1 && row->fast_budget_used <= 1 &&
-                row->differences_budget_used <= 1;
+    row->pass = row->budget_used <= 1 && row->direction_budget_used <= 1 &&
+                row->fast_budget_used <= 1 && row->differences_budget_used <= 1;
 }
 
 /* Asks _Float128 who is right where a row's worst entry fails: of the few rows that
@@ -184,8 +191,24 @@ static vt_status arbitrate(const probes *w, vt_check_report *report, vt_error *e
     return VT_OK;
 }
 
+static void judge_tensor_direction(const probes *w, vt_check_row *row, size_t tensor)
+{
+    const gpt_tensor *t = &w->c->tensors[tensor];
+    const double bound = gradcheck_bounds_of(w->c, w->g, tensor).definitions;
+    exact_sum found = { 0 };
+    double scale = 0;
+    for (size_t i = t->offset; i < t->offset + t->count; i++) {
+        exact_add(&found, w->g->hand[i] * w->direction[i]);
+        gradcheck_raise(&scale, fabs(w->direction[i]));
+    }
+    row->direction_found = found.sum + found.lost;
+    row->direction_expected = w->along[tensor];
+    row->direction_budget_used = gradcheck_share(fabs(row->direction_found - row->direction_expected),
+                                                 scale * bound * sqrt((double)t->count));
+}
+
 /* One random Rademacher direction over all parameters, each tensor's part
- * scaled to its own size so that small parameters count too. */
+ * scaled to its own size so that small parameters count too; and each part alone. */
 static vt_status judge_direction(probes *w, const vt_check_options *o, vt_check_report *report,
                                  vt_error *err)
 {
@@ -195,7 +218,12 @@ static vt_status judge_direction(probes *w, const vt_check_options *o, vt_check_
     exact_sum found = { 0 };
     double squares = 0;
     rng r;
-    if (!direction) return fail_memory(err, count * sizeof *direction, "a direction");
+    w->direction = direction;
+    w->along = calloc(c->ntensors, sizeof *w->along);
+    if (!direction || !w->along) {
+        free(direction);
+        return fail_memory(err, count * sizeof *direction, "a direction");
+    }
     rng_stream_seed(&r, o->seed, RNG_VERIFY, 0);
     for (size_t k = 0; k < c->ntensors; k++) {
         const gpt_tensor *t = &c->tensors[k];
@@ -211,10 +239,13 @@ static vt_status judge_direction(probes *w, const vt_check_options *o, vt_check_
         squares += entry * entry * (double)t->count;
     }
     report->direction_found = found.sum + found.lost;
-    report->direction_expected = probes_direction(w, direction);
+    report->direction_expected = probes_direction(w);
     report->direction_budget_used =
         gradcheck_share(fabs(report->direction_found - report->direction_expected),
                         sqrt(squares));
+    probes_directions(w);
+    for (size_t k = 0; k < c->ntensors; k++) judge_tensor_direction(w, &report->rows[k], k);
+    w->direction = NULL;
     free(direction);
     return VT_OK;
 }
@@ -231,7 +262,9 @@ static const vt_check_row *nearest(const vt_check_report *report)
     for (size_t k = report->nrows; k-- > 0;) {
         const vt_check_row *row = &report->rows[k];
         if (row->pass) continue;
-        if (!(row->budget_used <= 1) || !(row->differences_budget_used <= 1)) return row;
+        if (!(row->budget_used <= 1) || !(row->direction_budget_used <= 1) ||
+            !(row->differences_budget_used <= 1))
+            return row;
         if (!fast) fast = row;
     }
     return fast;
@@ -247,8 +280,9 @@ static const char *arbiter_words(vt_arbiter a)
 static vt_status say_nearest(const vt_check_report *report, const vt_check_row *bad, vt_error *err)
 {
     const bool exact = !(bad->budget_used <= 1), differ = !exact && !(bad->differences_budget_used <= 1);
+    const bool along = !exact && !differ && !(bad->direction_budget_used <= 1);
     const double used = exact ? bad->budget_used : differ ? bad->differences_budget_used
-                      : bad->fast_budget_used;
+                      : along ? bad->direction_budget_used : bad->fast_budget_used;
     char others[120] = "", times[40] = "no bound: NaN or Inf";
     if (isfinite(used)) snprintf(times, sizeof times, "%.3g times its bound", used);
     if (report->failed > 1)
@@ -260,6 +294,11 @@ static vt_status say_nearest(const vt_check_report *report, const vt_check_row *
                     bad->differences_found, bad->differences_value, bad->differences_bar,
                     bad->differences_found / bad->differences_value, times,
                     bad->differences_place, others);
+    if (along)
+        return fail(err, VT_CHECK_FAILED, "%s: the gradient along a random direction is %.17g, "
+                    "expected %.17g (complex step), ratio %.6g: %s%s", bad->name,
+                    bad->direction_found, bad->direction_expected,
+                    bad->direction_found / bad->direction_expected, times, others);
     if (!exact)
         return fail(err, VT_CHECK_FAILED, "%s[%zu]: the %s kernels' gradient is %.9g, expected "
                     "%.9g (definitions), ratio %.6g: %s%s (%s)", bad->name, bad->fast_entry,
@@ -320,21 +359,26 @@ static vt_status refuse_blind(const gradcheck_case *c, const gradcheck_grads *g,
 static vt_status prove(probes *w, const vt_check_options *o, vt_check_report *report, vt_error *err)
 {
     const gradcheck_case *c = w->c;
-    const size_t count = gpt_parameter_count(c->z);
-    size_t *room = malloc(count * sizeof *room), first = 0;
-    unsigned char *taken = malloc(count);
+    size_t entries = 1, most = 1, largest = 1, first = 0;       /* malloc(0) may be NULL */
     vt_status s;
-    w->at = malloc(count * sizeof *w->at);
-    w->few = malloc(count * sizeof *w->few);
+    for (size_t k = 0; k < c->ntensors; k++) {
+        const size_t n = wanted(o, &c->tensors[k]);
+        entries += n;
+        if (n > most) most = n;
+        if (c->tensors[k].count > largest) largest = c->tensors[k].count;
+    }
+    size_t *room = malloc(most * sizeof *room);
+    unsigned char *taken = malloc(largest);
+    w->at = malloc(entries * sizeof *w->at);
+    w->few = malloc(entries * sizeof *w->few);
     if (!room || !taken || !w->at || !w->few) {
-        s = fail_memory(err, count * sizeof *w->at, "the entries to compare");
+        s = fail_memory(err, entries * sizeof *w->at, "the entries to compare");
         goto done;
     }
-    if ((s = refuse_blind(c, w->g, err)) || (s = probes_new(w, err)) ||
-        (s = judge_direction(w, o, report, err)))
-        goto done;
+    if ((s = refuse_blind(c, w->g, err)) || (s = probes_new(w, err))) goto done;
     report->nrows = c->ntensors;
     choose_all(w, o, report->rows, room, taken);
+    if ((s = judge_direction(w, o, report, err))) goto done;
     if ((s = probes_run(w, err))) goto done;
     for (size_t k = c->ntensors; k-- > 0; first += report->rows[k].compared)
         judge_row(w, &report->rows[k], k, first);
@@ -350,7 +394,7 @@ vt_status gradcheck_judge(vt_check_report *report, const gradcheck_case *c,
                           const gradcheck_grads *g, const vt_check_options *o,
                           vt_check_progress *progress, void *context, vt_error *err)
 {
-    probes w = { .c = c, .g = g, .progress = progress, .context = context };
+    probes w = { .c = c, .g = g, .full = o->full, .progress = progress, .context = context };
     vt_status s;
     *report = (vt_check_report){ .batch = c->B, .seq = c->T, .seed = o->seed, .loss = g->loss,
                                  .isa = c->kernels->name };

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include "base/cpu.h"
 #include "base/rng.h"
+#include "verify/model/gradcheck_chain.h"
 
 #define STEP 1e-30
 
@@ -25,6 +26,11 @@ static void step_probe(void *context, size_t i, int worker)
     check_move_c128(x, p->at, before + STEP * (double _Complex)I);
     p->step = cimag(check_loss_c128(x, w->g->weight, p->part)) / STEP;  /* diff.complex */
     check_move_c128(x, p->at, before);
+    probes_done(w, worker);
+}
+
+void probes_done(probes *w, int worker)
+{
     const size_t done = atomic_fetch_add(&w->done, 1) + 1;
     if (worker == 0 && w->progress && w->progress(w->context, done, w->n))
         atomic_store(&w->stop, true);
@@ -58,8 +64,9 @@ static void differences_probe(void *context, size_t i, int worker)
         atomic_store(&w->stop, true);
 }
 
-double probes_direction(probes *w, const double *direction)
+double probes_direction(probes *w)
 {
+    const double *direction = w->direction;
     check_model_c128 *x = &w->stepped[0];
     const gradcheck_case *c = w->c;
     const size_t count = gpt_parameter_count(c->z);
@@ -70,6 +77,34 @@ double probes_direction(probes *w, const double *direction)
     for (size_t i = 0; i < count; i++) x->params[i] = (double)c->params[i];
     gpt_prepare_c128(&x->m);                /* the next run starts from the embedding */
     return found;
+}
+
+/* Tensor i from the last: so runs begin as late as they can, see above. */
+static void along_tensor(void *context, size_t i, int worker)
+{
+    probes *w = context;
+    check_model_c128 *x = &w->stepped[worker];
+    const size_t k = w->c->ntensors - 1 - i;
+    const gpt_tensor *t = &w->c->tensors[k];
+    if (atomic_load(&w->stop)) return;
+    for (size_t at = t->offset; at < t->offset + t->count; at++)
+        check_move_c128(x, at, w->c->params[at] + STEP * w->direction[at] * (double _Complex)I);
+    w->along[k] = cimag(check_loss_c128(x, w->g->weight, probes_part(w->c, k))) / STEP; /* diff.complex */
+    for (size_t at = t->offset; at < t->offset + t->count; at++)
+        check_move_c128(x, at, (double)w->c->params[at]);
+    if (worker == 0 && w->progress && w->n == 0 && w->progress(w->context, i + 1, w->c->ntensors))
+        atomic_store(&w->stop, true);
+}
+
+int probes_part(const gradcheck_case *c, size_t tensor)
+{
+    const int layer = c->tensors[tensor].layer;
+    return layer >= 0 ? layer : tensor < 2 ? -1 : c->z->L;
+}
+
+void probes_directions(probes *w)
+{
+    team_run(w->crew, w->c->ntensors, along_tensor, w);
 }
 
 vt_status probes_new(probes *w, vt_error *err)
@@ -105,15 +140,24 @@ void probes_free(probes *w)
     free(w->real);
     free(w->at);
     free(w->few);
+    free(w->along);
+}
+
+static vt_status probes_stopped(const probes *w, vt_error *err)
+{
+    if (!atomic_load(&w->stop)) return VT_OK;
+    return fail(err, VT_INTERRUPTED, "stopped after %zu of %zu entries", atomic_load(&w->done),
+                w->n);
 }
 
 vt_status probes_run(probes *w, vt_error *err)
 {
-    team_run(w->crew, w->n, step_probe, w);
+    vt_status s = VT_OK;
+    if (w->n == 0) return probes_stopped(w, err);
+    if (w->full || !chain_pays(w)) team_run(w->crew, w->n, step_probe, w);
+    else if ((s = chain_run(w, err))) return s;
     team_run(w->crew, w->nfew, differences_probe, w);
-    if (!atomic_load(&w->stop)) return VT_OK;
-    return fail(err, VT_INTERRUPTED, "stopped after %zu of %zu entries", atomic_load(&w->done),
-                w->n);
+    return probes_stopped(w, err);
 }
 
 /* ---- the arbiter ------------------------------------------------------- */

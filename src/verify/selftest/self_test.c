@@ -143,7 +143,8 @@ static void make_tasks(task *tasks, const specimen *table, size_t n, size_t corr
             for (int p = PRECISION_F64; p <= PRECISION_F32 && number < correct; p++) {
                 if (table[i].fault) continue;
                 tasks[made++] = (task){ .specimen = &table[i], .p = (precision)p, .seed = seed,
-                                        .number = number++, .correct = true };
+                                        .number = number, .correct = true };
+                number++;
             }
 }
 
