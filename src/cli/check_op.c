@@ -23,7 +23,8 @@ bool check_op_asked(const check_op_args *a)
 enum { MODEL = 1, KERNEL = 2, DUMP = 4, SELF = 8, LIST = 16, TORCH = 32 };
 
 static const struct { const char *option; int with; } uses[] = {
-    { "--entries", MODEL }, { "--differences", MODEL }, { "--every", MODEL }, { "--batch", MODEL }, { "--seq", MODEL },
+    { "--entries", MODEL }, { "--differences", MODEL }, { "--every", MODEL },
+    { "--directions", MODEL }, { "--full", MODEL }, { "--batch", MODEL }, { "--seq", MODEL },
     { "--isa", MODEL }, { "--op", KERNEL | DUMP | TORCH }, { "--precision", KERNEL | DUMP },
     { "--all", KERNEL }, { "--compiler", KERNEL }, { "--case", KERNEL }, { "--seconds", KERNEL },
     { "--causal", DUMP }, { "--temperature", DUMP }, { "--layout", DUMP }, { "--heads", DUMP },
@@ -79,10 +80,18 @@ static void clear_progress(const shown *s)
     if (s->percent != SIZE_MAX) fprintf(stderr, "\r%*s\r", 60, "");
 }
 
-/* The folder of vitrine_kernel.h: where it was when this command was built. */
-static const char *include_folder(void)
+/* The folder of vitrine_kernel.h, a new string: where it was when this command was built
+ * or, installed, beside the program's; NULL: the compiler's own folders. */
+static char *include_folder(void)
 {
-    return access(VT_KERNEL_INCLUDE "/vitrine_kernel.h", R_OK) == 0 ? VT_KERNEL_INCLUDE : NULL;
+    if (access(VT_KERNEL_INCLUDE "/vitrine_kernel.h", R_OK) == 0) return strdup(VT_KERNEL_INCLUDE);
+    char *folder = cli_beside("../include"), *header = folder ? io_join(folder, "vitrine_kernel.h") : NULL;
+    if (!header || access(header, R_OK) != 0) {
+        free(folder);
+        folder = NULL;
+    }
+    free(header);
+    return folder;
 }
 
 static vt_status show_report(const check_op_args *a, const vt_op_report *r, const char *name,
@@ -136,13 +145,15 @@ static vt_status run_kernel(const check_op_args *a, vt_error *err)
     o.only = a->only;
     o.seconds = a->seconds;
     o.compiler = compiler && *compiler ? compiler : NULL;
-    o.include = include_folder();
     o.temporary = cli_temporary();
     vt_status s = output_ready("--junit", a->junit, a->kernel, err);
     if (s) return s;
+    char *include = include_folder();
+    o.include = include;
     cli_begin_interrupts();
     s = vt_check_kernel(&o, cli_terminal(stderr) ? on_progress : NULL, &percent, &r, err);
     cli_end_interrupts();
+    free(include);
     clear_progress(&percent);
     return end_report(a, &r, a->kernel, s, err);
 }

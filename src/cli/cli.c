@@ -21,10 +21,37 @@ int cli_error(const command *c, vt_status status, const vt_error *err)
     return (int)status;
 }
 
+static const char *isa_at(const char *option, size_t i)
+{
+    (void)option;
+    return vt_isa(i);
+}
+
+vt_status cli_isa(const char **isa, vt_error *err)
+{
+    static const option_row row = { OPTION_CHOICE, "VITRINE_ISA", 0, NULL, 0, 0, NULL };
+    static const command alone = { .rows = &row, .nrows = 1, .words = isa_at };
+    const char *word = getenv("VITRINE_ISA");
+    *isa = NULL;
+    return word && *word ? option_set(&alone, &row, word, isa, err) : VT_OK;
+}
+
+static vt_status isa_from_environment(const command *c, void *into, const options_read *read,
+                                      vt_error *err)
+{
+    const size_t r = options_find(c, "--isa", 5);
+    const char *isa;
+    if (r == c->nrows || read->given[r] || read->help) return VT_OK;
+    const vt_status s = cli_isa(&isa, err);
+    if (s == VT_OK) memcpy((char *)into + c->rows[r].at, &isa, sizeof isa);
+    return s;
+}
+
 bool cli_parse(const command *c, int argc, char **argv, void *into, options_read *read, int *code)
 {
     vt_error err;
-    const vt_status s = options_parse(c, argc, argv, into, read, &err);
+    vt_status s = options_parse(c, argc, argv, into, read, &err);
+    if (s == VT_OK) s = isa_from_environment(c, into, read, &err);
     if (s) {
         *code = cli_error(c, s, &err);
         return false;
@@ -132,8 +159,18 @@ void cli_field_measured(js_writer *w, const char *key, double value)
     else js_field_number(w, key, value);
 }
 
-/* A write that failed earlier left its mark on the stream, not its reason; a
- * pipe that nobody reads still says so. */
+/* errno of the first flush of standard output that failed: a stream keeps that one did,
+ * not why. */
+static int why_not_all;
+
+void cli_flush_early(FILE *f)
+{
+    errno = 0;
+    if (fflush(f) != 0 && f == stdout && !why_not_all) why_not_all = errno;
+}
+
+/* A write that failed inside printf left its mark on the stream, not its reason; a pipe
+ * that nobody reads still says so. */
 static bool reader_has_gone(void)
 {
     struct pollfd out = { .fd = fileno(stdout) };
@@ -144,9 +181,20 @@ vt_status cli_flush(vt_error *err)
 {
     errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout)) return VT_OK;
-    if (errno == EPIPE || reader_has_gone()) return VT_OK;
-    return fail(err, VT_IO, "standard output: %s",
-                errno ? strerror(errno) : "not all could be written");
+    const int why = why_not_all ? why_not_all : errno;
+    if (why == EPIPE || reader_has_gone()) return VT_OK;
+    return fail(err, VT_IO, "standard output: %s", why ? strerror(why) : "not all could be written");
+}
+
+char *cli_beside(const char *name)
+{
+    char path[4096];
+    const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (n <= 0) return io_join(".", name);
+    path[n] = 0;
+    char *slash = strrchr(path, '/');
+    if (slash) *slash = 0;
+    return io_join(path, name);
 }
 
 const char *cli_temporary(void)
@@ -175,4 +223,14 @@ vt_status cli_quote(bytes *out, const char *word, vt_error *err)
         if (s) return s;
     }
     return bytes_append(out, "'", 1, err);
+}
+
+void cli_note_windows(const vt_model *m, const char *folder)
+{
+    char name[SHOWN];
+    bool known;
+    const int seq = vt_seq(m, &known);
+    if (known) return;
+    fprintf(stderr, "note: %s: on which windows it was trained is not known (no state, no manifest "
+            "of its run): %d, all its positions, are taken\n", cli_shown(name, folder), seq);
 }

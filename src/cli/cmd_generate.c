@@ -11,10 +11,12 @@
 #include <string.h>
 #include "base/utf8.h"
 #include "cli/cli.h"
+#include "cli/corpus_args.h"
 
 typedef struct generate_args {
     vt_generate_options o;
-    const char *prompt, *prompt_file, *novelty, *column, *isa;
+    const char *prompt, *prompt_file, *isa;
+    corpus_args novelty;
     int  threads;
     bool json;
 } generate_args;
@@ -24,19 +26,18 @@ typedef struct generate_args {
 static const option_row rows[] = {
     { OPTION_GROUP, "options", 0, NULL, 0, 0, NULL },
     { OPTION_TEXT, "--prompt", AT(prompt), "TEXT", 0, 0, "the text to continue; any bytes [none]" },
-    { OPTION_NAME, "--prompt-file", AT(prompt_file), "FILE", 0, 0, "a file that holds it; - is standard input" },
+    { OPTION_FILE, "--prompt-file", AT(prompt_file), "FILE", 0, 0, "a file that holds it; - is standard input" },
     { OPTION_INT, "--max-tokens", AT(o.max_tokens), "N", 0, 1e8, "tokens of each sample, at most" },
     { OPTION_REAL, "--temperature", AT(o.temperature), "X", 0, 1e30, "0: always the most probable token" },
     { OPTION_INT, "--top-k", AT(o.top_k), "N", 0, INT_MAX, "draw from the K most probable; 0: off" },
     { OPTION_REAL, "--top-p", AT(o.top_p), "X", 0, 1, "draw from those that make up this mass; 1: off" },
     { OPTION_SEED, "--seed", AT(o.seed), "N", 0, 0, "of the draws" },
     { OPTION_INT, "--samples", AT(o.samples), "N", 1, 1e6, "continuations of the same prompt" },
-    { OPTION_NAME, "--novelty", AT(novelty), "FILE", 0, 0,
-      "the text that the model was trained on: says which\nshare of the words (prompt and all) occurs in its\n"
-      "training part, and how long a run is copied from it" },
-    { OPTION_TEXT, "--column", AT(column), "NAME", 0, 0, "the column of that file, if it is a .csv [text]" },
+    CORPUS_ROWS(generate_args, novelty, "--novelty",
+                "the text that the model was trained on, as it was\ngiven to train: says which share of the words\n"
+                "(prompt and all) occurs in its training part, and\nhow long a run is copied from it"),
     { OPTION_INT, "--threads", AT(threads), "N", 0, 256, "0: all cores" },
-    { OPTION_NAME, "--isa", AT(isa), "NAME", 0, 0, "kernels: portable, avx2, avx512 [the best]" },
+    ISA_ROW(AT(isa), "kernels; else $VITRINE_ISA [the best]"),
     { OPTION_FLAG, "--json", AT(json), NULL, 0, 0, "one JSON object, at the end" },
 };
 
@@ -183,8 +184,8 @@ static vt_status speak(job *j, vt_error *err)
     vt_status s = vt_tokenize(j->m, j->prompt.data, j->prompt.len, &ids, &count, err);
     free(ids);
     /* Before a word is printed: it may not be what it should be. */
-    if (s == VT_OK && j->a.novelty)
-        s = vt_training_text_open(&j->learnt, j->m, j->a.novelty, j->a.column, err);
+    if (s == VT_OK && j->a.novelty.what.nfiles)
+        s = vt_training_text_open(&j->learnt, j->m, &j->a.novelty.what, err);
     if (s) return s;
     if (j->a.json) json_head(j, count);
     for (int i = 0; i < j->a.o.samples && !j->gone; i++) {
@@ -216,14 +217,11 @@ static int run(const command *c, int argc, char **argv)
     if (!cli_parse(c, argc, argv, &j.a, &read, &code)) return code;
     const char *folder = cli_folder(c, &read, &err);
     vt_status s = folder ? VT_OK : VT_USAGE;
-    if (s == VT_OK && j.a.column && !j.a.novelty)
-        s = fail(&err, VT_USAGE, "--column: says nothing without --novelty");
-    if (s == VT_OK && j.a.novelty && strcmp(j.a.novelty, "-") == 0)
-        s = fail(&err, VT_USAGE, "--novelty -: expected a file: standard input is not read (./- is "
-                 "a file of that name)");
+    if (s == VT_OK) s = corpus_args_take(&j.a.novelty, "--novelty", &err);
     if (s == VT_OK && (s = read_prompt(&j, &err)) == VT_OK &&
         (s = vt_model_open(&j.m, folder, j.a.threads, j.a.isa, &err)) == VT_OK)
         s = speak(&j, &err);
+    if (s == VT_OK) cli_note_windows(j.m, folder);
     if (s) cli_error(c, s, &err);
     vt_training_text_close(j.learnt);
     vt_model_close(j.m);
@@ -237,10 +235,10 @@ const command cmd_generate = {
     .name = "generate",
     .summary = "lets a model continue a text",
     .usage = "vitrine generate DIR [option ...]",
-    .about = "Prints the prompt and what the model makes of it, character by character.  The same\n"
-             "seed gives the same text.  Bytes that the model writes and that are no UTF-8 are\n"
-             "shown as U+FFFD.",
-    .rows = rows, .nrows = sizeof rows / sizeof *rows, .operands = 1,
+    .about = "Prints the prompt and what the model makes of it, character by character.  The\n"
+             "same seed gives the same text.  Bytes that the model writes and that are no\n"
+             "UTF-8 are shown as U+FFFD.",
+    .rows = rows, .nrows = sizeof rows / sizeof *rows, .operands = 1, .operand = OPTION_FOLDER,
     .examples =
         "  vitrine generate model --prompt \"She was\" --max-tokens 50\n"
         "  vitrine generate model --prompt \"It\" --temperature 0          # greedy\n"

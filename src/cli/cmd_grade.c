@@ -18,14 +18,14 @@ typedef struct grade_args {
 
 static const option_row rows[] = {
     { OPTION_GROUP, "options", 0, NULL, 0, 0, NULL },
-    { OPTION_NAME, "--exercise", AT(o.exercise), "NAME", 0, 0, "which one, where FILE does not tell" },
+    { OPTION_CHOICE, "--exercise", AT(o.exercise), "NAME", 0, 0, "which one, where FILE does not tell" },
     { OPTION_INT, "--hint", AT(hint), "N", 1, VT_EXERCISE_HINTS, "print hint N of --exercise: the first says where to\nlook, the last is nearly the line" },
     { OPTION_FLAG, "--list", AT(list), NULL, 0, 0, "print the exercises, in the order to learn them" },
     { OPTION_SEED, "--seed", AT(o.seed), "N", 0, 0, "of the numbers and sizes it is tried with" },
     { OPTION_REAL, "--seconds", AT(o.seconds), "S", 0.1, 600, "that one call may take" },
     { OPTION_NAME, "--compiler", AT(o.compiler), "COMMAND", 0, 0, "of a .c, with its options" },
     { OPTION_FLAG, "--json", AT(json), NULL, 0, 0, "one JSON object; with --list, the exercises" },
-    { OPTION_NAME, "--junit", AT(junit), "FILE", 0, 0, "also writes the grade as JUnit XML" },
+    { OPTION_FILE, "--junit", AT(junit), "FILE", 0, 0, "also writes the grade as JUnit XML" },
 };
 
 static const grade_args default_args = { .o = { .seed = 1, .seconds = 5, .compiler = "cc" } };
@@ -212,16 +212,23 @@ static int run(const command *c, int argc, char **argv)
     return s ? cli_error(c, s, &err) : VT_OK;
 }
 
+static const char *words(const char *option, size_t i)
+{
+    size_t n;
+    const vt_exercise *e = vt_exercises(&n);
+    return strcmp(option, "--exercise") == 0 && i < n ? e[i].name : NULL;
+}
+
 const command cmd_grade = {
     .name = "grade",
     .summary = "grades an exercise of the code lab, with a hint that fits",
     .usage = "vitrine grade FILE.c|FILE.so [option ...]",
     .about = "Compiles the file, finds which exercise it is by its function, and tries it on\n"
-             "hidden numbers of many sizes: every output and every gradient, within what rounding\n"
-             "may do.  Answers with the first that is wrong: which, where, what was expected and\n"
-             "found, and what to look at.  What crashes, does not end, or writes where it may not\n"
-             "is told as such.  It runs with your rights: this is no sandbox.",
-    .rows = rows, .nrows = sizeof rows / sizeof *rows, .operands = 1,
+             "hidden numbers of many sizes: every output and every gradient, within what\n"
+             "rounding may do.  Answers with the first that is wrong: which, where, what was\n"
+             "expected and found, and what to look at.  What crashes, does not end, or writes\n"
+             "where it may not is told as such.  It runs with your rights: this is no sandbox.",
+    .rows = rows, .nrows = sizeof rows / sizeof *rows, .operands = 1, .operand = OPTION_FILE,
     .examples =
         "  vitrine grade --list                          the exercises\n"
         "  cp exercises/2_softmax.c . && vitrine grade 2_softmax.c\n"
@@ -233,5 +240,6 @@ const command cmd_grade = {
         "  3  it does not compile (the compiler's first error), or no exercise is in it\n"
         "  4  there is no such file, or no compiler; writing failed\n",
     .defaults = defaults,
+    .words = words,
     .run = run,
 };

@@ -17,10 +17,10 @@ static const option_row rows[] = {
     { OPTION_SEED, "--seed", AT(o.seed), "N", 0, 0, "of the inputs, as NumPy's default_rng(N), and of\nthe scaling experiment" },
     { OPTION_INT, "--heads", AT(o.heads), "N", 1, VT_LAB_HEADS, "1, or 2 of half the width" },
     { OPTION_REAL, "--temperature", AT(o.temperature), "T", VT_LAB_COLDEST, VT_LAB_HOTTEST, "of the loss: logits / T" },
-    { OPTION_NAME, "--dtype", AT(o.dtype), "TYPE", 0, 0, "float64, or float32: inputs, pass, gradient and\ncentral differences in float; those then tell\nnothing, and the exit status is 1" },
+    { OPTION_CHOICE, "--dtype", AT(o.dtype), "float64|float32", 0, 0, "float32: inputs, pass, gradient and central\ndifferences in float; those then tell nothing, and\nthe exit status is 1" },
     { OPTION_FLAG, "--torch", AT(torch), NULL, 0, 0, "compare with PyTorch's automatic differentiation\nin float64 (Debian: python3-torch)" },
-    { OPTION_NAME, "--python", AT(python), "PROGRAM", 0, 0, "the interpreter that has torch" },
-    { OPTION_NAME, "--dump", AT(dump), "FILE", 0, 0, "write all tensors and gradients to FILE, .npz or\n.safetensors" },
+    { OPTION_FILE, "--python", AT(python), "PROGRAM", 0, 0, "the interpreter that has torch" },
+    { OPTION_FILE, "--dump", AT(dump), "FILE", 0, 0, "write all tensors and gradients to FILE, .npz or\n.safetensors" },
     { OPTION_FLAG, "--json", AT(json), NULL, 0, 0, "one JSON object, with every number" },
 };
 
@@ -281,11 +281,11 @@ const command cmd_lab = {
     .name = "lab",
     .summary = "attention and its gradient by hand, at a size to look at",
     .usage = "vitrine lab [option ...]",
-    .about = "Code lab 01: one causal attention head over six tokens, forward and backward, with\n"
-             "every gradient compared with central differences and with the complex step.  Then\n"
-             "two experiments: why scores are divided by sqrt(d_head), and what a temperature\n"
-             "does.  The inputs are what NumPy's default_rng(seed) draws, so each number can be\n"
-             "found again in a few lines of Python.  It takes an instant.",
+    .about = "Code lab 01: one causal attention head over six tokens, forward and backward,\n"
+             "with every gradient compared with central differences and with the complex step.\n"
+             "Then two experiments: why scores are divided by sqrt(d_head), and what a\n"
+             "temperature does.  The inputs are what NumPy's default_rng(seed) draws, so each\n"
+             "number can be found again in a few lines of Python.  It takes an instant.",
     .rows = rows, .nrows = sizeof rows / sizeof *rows, .operands = 0,
     .examples =
         "  vitrine lab --seed 0\n"
@@ -295,7 +295,7 @@ const command cmd_lab = {
         "  vitrine lab --json > lab.json         all tensors and gradients\n"
         "  vitrine lab --dump lab.npz            for numpy.load\n",
     .exits =
-        "  0  every gradient is within its bound (float's failure, which is shown, is no error)\n"
+        "  0  every gradient is within its bound (float's failure, shown, is no error)\n"
         "  1  one is not: it is named; or float32, in which differences tell nothing\n"
         "  2  an option cannot be used\n"
         "  4  writing failed; --torch: PyTorch could not be asked, and nothing was shown\n"

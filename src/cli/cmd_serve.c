@@ -11,7 +11,7 @@
 #include "serve/server.h"
 
 typedef struct serve_args {
-    const char *run, *model;
+    const char *run, *model, *isa;
     int  port, threads;
     bool json;
 } serve_args;
@@ -21,21 +21,22 @@ typedef struct serve_args {
 static const option_row rows[] = {
     { OPTION_GROUP, "options", 0, NULL, 0, 0, NULL },
     { OPTION_INT, "--port", AT(port), "N", 0, 65535, "0: any that is free [8173, or any if it is in use]" },
-    { OPTION_NAME, "--run", AT(run), "MODEL_DIR", 0, 0, "a training run: the training page shows it as it\ngoes on" },
-    { OPTION_NAME, "--model", AT(model), "MODEL_DIR", 0, 0, "what /api/generate runs [DIR/data/playground]" },
+    { OPTION_FOLDER, "--run", AT(run), "MODEL_DIR", 0, 0, "a training run: the training page shows it as it\ngoes on" },
+    { OPTION_FOLDER, "--model", AT(model), "MODEL_DIR", 0, 0, "what /api/generate runs [DIR/data/playground]" },
     { OPTION_INT, "--threads", AT(threads), "N", 0, 256, "of a generation; 0: all cores [0]" },
+    ISA_ROW(AT(isa), "kernels of it; else $VITRINE_ISA [the best]"),
     { OPTION_FLAG, "--json", AT(json), NULL, 0, 0, "the address as one JSON object" },
 };
 
 /* The model that was named, or the site's own where it has one. */
 static vt_status open_model(vt_model **m, const serve_args *a, const char *folder, vt_error *err)
 {
-    if (a->model) return vt_model_open(m, a->model, a->threads, NULL, err);
+    if (a->model) return vt_model_open(m, a->model, a->threads, a->isa, err);
     vt_status s = VT_OK;
     char *own = io_join(folder, "data/playground");
     char *file = own ? io_join(own, "config.json") : NULL;
     if (!file) s = fail_memory(err, strlen(folder), "a path");
-    else if (access(file, R_OK) == 0) s = vt_model_open(m, own, a->threads, NULL, err);
+    else if (access(file, R_OK) == 0) s = vt_model_open(m, own, a->threads, a->isa, err);
     free(file);
     free(own);
     return s;
@@ -47,8 +48,9 @@ static vt_status print_address(const serve_args *a, const char *folder, int port
     js_writer w;
     if (!a->json) {
         printf("http://127.0.0.1:%d/\n", port);
-        fprintf(stderr, "serving %s; Ctrl-C ends it\n", folder);
-        return cli_flush(err);
+        const vt_status s = cli_flush(err);
+        if (s == VT_OK) fprintf(stderr, "serving %s; Ctrl-C ends it\n", folder);
+        return s;
     }
     char address[40];
     snprintf(address, sizeof address, "http://127.0.0.1:%d/", port);
@@ -119,7 +121,7 @@ const command cmd_serve = {
              "machine alone, and prints its address.  Beside the files it answers /api/run and\n"
              "/api/metrics (the run of --run, as it goes on) and /api/generate (the model, by\n"
              "the native kernels): docs/command-line.md.  Ctrl-C ends it.",
-    .rows = rows, .nrows = sizeof rows / sizeof *rows, .operands = 1,
+    .rows = rows, .nrows = sizeof rows / sizeof *rows, .operands = 1, .operand = OPTION_FOLDER,
     .examples =
         "  vitrine serve build/www\n"
         "  vitrine serve build/www --port 8080 --run build/models/mine\n"

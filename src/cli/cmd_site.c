@@ -2,11 +2,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/progress.h"
 #include "cli/cli.h"
+#include "cli/corpus_args.h"
 #include "cli/export_show.h"
 
 typedef struct site_args {
-    const char *out, *from, *lab, *playground, *text, *data, *column;
+    const char *out, *from, *lab, *playground, *text;
+    corpus_args corpus;
     int  threads;
     bool json;
 } site_args;
@@ -15,37 +18,31 @@ typedef struct site_args {
 
 static const option_row rows[] = {
     { OPTION_GROUP, "options", 0, NULL, 0, 0, NULL },
-    { OPTION_NAME, "--out", AT(out), "DIR", 0, 0, "the site; one that is there is replaced" },
-    { OPTION_NAME, "--from", AT(from), "SHELL", 0, 0, "the built pages [site, beside this program]" },
-    { OPTION_NAME, "--lab", AT(lab), "MODEL_DIR", 0, 0, "the model of the lab: a small one [none]" },
-    { OPTION_NAME, "--playground", AT(playground), "MODEL_DIR", 0, 0, "the model of the playground [none]" },
-    { OPTION_TEXT, "--text", AT(text), "TEXT", 0, 0, "the window of both is its first tokens" },
-    { OPTION_NAME, "--data", AT(data), "FILE", 0, 0,
-      "the corpus of both models: their tokenizers are\ntrained again on it, and compared" },
-    { OPTION_TEXT, "--column", AT(column), "NAME", 0, 0, "the column of that file, if it is a .csv [text]" },
+    { OPTION_FOLDER, "--out", AT(out), "DIR", 0, 0, "the site; one that is there is replaced" },
+    { OPTION_FOLDER, "--from", AT(from), "SHELL", 0, 0, "the built pages [site, beside this program]" },
+    { OPTION_FOLDER, "--lab", AT(lab), "MODEL_DIR", 0, 0, "the model of the lab: a small one [none]" },
+    { OPTION_FOLDER, "--playground", AT(playground), "MODEL_DIR", 0, 0, "the model of the playground [none]" },
+    { OPTION_TEXT, "--text", AT(text), "TEXT", 0, 0, "the window of both is its first tokens\n[the first of what the model was not trained on]" },
+    CORPUS_ROWS(site_args, corpus, "--data",
+                "the corpus of both models, as it was given to train:\ntheir tokenizers are trained again on it, and\ncompared"),
     { OPTION_INT, "--threads", AT(threads), "N", 0, 256, "for comparing tokenizers; 0: all cores" },
     { OPTION_FLAG, "--json", AT(json), NULL, 0, 0, "one JSON object" },
 };
 
-static const char usual_text[] = "She was not at all sorry to see him go.";
-
 static const void *defaults(int i, const char **label)
 {
-    static const site_args set = { .text = usual_text };
+    static const site_args set = { .out = NULL };
     *label = "";
     return i > 0 ? NULL : &set;
 }
 
-/* The folder `site` beside this program's file, in a new string. */
-static char *beside_program(void)
+/* The built pages: beside this program, or where they are installed; a new string. */
+static char *pages(void)
 {
-    char path[4096];
-    const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
-    if (n <= 0) return io_join(".", "site");
-    path[n] = 0;
-    char *slash = strrchr(path, '/');
-    if (slash) *slash = 0;
-    return io_join(path, "site");
+    char *built = cli_beside("site"), *installed = cli_beside("../share/vitrine/site");
+    const bool own = !installed || (built && access(built, F_OK) == 0) || access(installed, F_OK) != 0;
+    free(own ? installed : built);
+    return own ? built : installed;
 }
 
 static vt_status print_json(const site_args *a, const vt_site_report *r, vt_error *err)
@@ -79,7 +76,7 @@ static vt_status make(const site_args *a, const char *shell, vt_error *err)
 {
     const vt_site_options o = {
         .shell = shell, .out = a->out, .lab = a->lab, .playground = a->playground, .text = a->text,
-        .text_length = strlen(a->text), .data = a->data, .column = a->column, .threads = a->threads,
+        .text_length = a->text ? strlen(a->text) : 0, .corpus = a->corpus.what.nfiles ? &a->corpus.what : NULL, .threads = a->threads,
     };
     vt_site_report r;
     cli_begin_interrupts();
@@ -89,7 +86,9 @@ static vt_status make(const site_args *a, const char *shell, vt_error *err)
     if (a->lab) export_show_note("lab", &r.lab);
     if (a->playground) export_show_note("playground", &r.playground);
     if (a->json) return print_json(a, &r, err);
-    printf("%s: %zu files, %.1f MB of pages%s\n", a->out, r.files, (double)r.bytes / 1e6,
+    char size[24];
+    progress_bytes(size, sizeof size, (double)r.bytes);
+    printf("%s: %zu files, %s of pages%s\n", a->out, r.files, size,
            r.replaced ? "; the site that was there is replaced" : "");
     if (a->lab) export_show_text(stdout, "lab", &r.lab);
     if (a->playground) export_show_text(stdout, "playground", &r.playground);
@@ -98,16 +97,16 @@ static vt_status make(const site_args *a, const char *shell, vt_error *err)
 
 static int run(const command *c, int argc, char **argv)
 {
-    site_args a = { .text = usual_text };
+    site_args a = { .out = NULL };
     options_read read;
     vt_error err;
     int code;
     if (!cli_parse(c, argc, argv, &a, &read, &code)) return code;
     vt_status s = VT_OK;
     if (!a.out) s = fail(&err, VT_USAGE, "expected --out DIR, the folder to write");
-    else if (a.column && !a.data) s = fail(&err, VT_USAGE, "--column: says nothing without --data");
+    else s = corpus_args_take(&a.corpus, "--data", &err);
     if (s == VT_OK) {
-        char *own = a.from ? NULL : beside_program();
+        char *own = a.from ? NULL : pages();
         if (!a.from && !own) s = fail_memory(&err, 1, "a path");
         else s = make(&a, own ? own : a.from, &err);
         free(own);

@@ -2,7 +2,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/utf8.h"
+#include "base/piece_text.h"
 #include "cli/cli.h"
 
 typedef struct tokenize_args {
@@ -42,33 +42,21 @@ static vt_status parse_ids(const vt_model *m, const char *list, tokens *out, vt_
     }
 }
 
-/* A piece as text on one line: \n, and \xHH for bytes that are no characters. */
-static void print_piece(const unsigned char *p, size_t n)
-{
-    putchar('"');
-    for (size_t i = 0, used; i < n; i += used) {
-        uint32_t point = 0;
-        const utf8_kind kind = utf8_next(p + i, n - i, &used, &point);
-        if (kind == UTF8_CUT) used = n - i;
-        if (kind == UTF8_GOOD && p[i] == '\n') fputs("\\n", stdout);
-        else if (kind == UTF8_GOOD && (p[i] == '"' || p[i] == '\\')) printf("\\%c", p[i]);
-        else if (kind == UTF8_GOOD && point >= 32 && (point < 127 || point >= 160))
-            fwrite(p + i, 1, used, stdout);
-        else
-            for (size_t k = 0; k < used; k++) printf("\\x%02X", p[i + k]);
-    }
-    putchar('"');
-}
-
 static vt_status print_table(const vt_model *m, const tokens *t, vt_error *err)
 {
-    for (size_t i = 0; i < t->n; i++) {
+    bytes text = { 0 };
+    vt_status s = VT_OK;
+    for (size_t i = 0; i < t->n && s == VT_OK; i++) {
         size_t n;
         const unsigned char *p = vt_piece(m, t->ids[i], &n);
+        text.len = 0;
+        if ((s = piece_text(&text, p, n, err))) break;
         printf("%6d  ", t->ids[i]);
-        print_piece(p, n);
+        fwrite(text.data, 1, text.len, stdout);
         putchar('\n');
     }
+    bytes_free(&text);
+    if (s) return s;
     printf("%zu token%s\n", t->n, t->n == 1 ? "" : "s");
     return cli_flush(err);
 }
@@ -185,9 +173,9 @@ const command cmd_tokenize = {
     .summary = "shows the tokens of a text",
     .usage = "vitrine tokenize DIR (--text TEXT | --ids N,N,... | -) [--json]",
     .about = "Prints the ids of a text and the piece that each stands for, or, with --ids, the\n"
-             "bytes that ids stand for.  - reads the text from standard input.  What a user types\n"
-             "is text: also \"<|endoftext|>\" becomes ordinary tokens.",
-    .rows = rows, .nrows = sizeof rows / sizeof *rows, .operands = 2,
+             "bytes that ids stand for.  - reads the text from standard input.  What a user\n"
+             "types is text: also \"<|endoftext|>\" becomes ordinary tokens.",
+    .rows = rows, .nrows = sizeof rows / sizeof *rows, .operands = 2, .operand = OPTION_FOLDER,
     .examples =
         "  vitrine tokenize model --text \"It was a truth\"\n"
         "  vitrine tokenize model --text \"It was a truth\" --json\n"

@@ -13,59 +13,30 @@
 #include <string.h>
 #include <unistd.h>
 #include "cli/cli.h"
+#include "cli/train_options.h"
+#include "cli/corpus_args.h"
 #include "cli/train_show.h"
-
-typedef struct train_args {
-    vt_train_options o;
-    bool json;
-} train_args;
 
 #define AT(field) offsetof(train_args, o.field)
 #define MOST 1099511627776.0        /* 2^40 steps */
-#define INTS(low) low, INT_MAX
 
 static const option_row rows[] = {
     { OPTION_GROUP, "text and result", 0, NULL, 0, 0, NULL },
-    { OPTION_NAME, "--data", AT(data), "FILE", 0, 0,
-      "the text: a .csv with a header line, or plain text;\nUTF-8" },
-    { OPTION_TEXT, "--column", AT(column), "NAME", 0, 0,
-      "the column of a .csv that holds the text [text]" },
-    { OPTION_SIZE, "--max-rows", AT(max_rows), "N", 1, MOST, "read only the first N rows of a .csv" },
-    { OPTION_NAME, "--out", AT(out), "DIR", 0, 0, "the folder of the model; made where it is not\nthere" },
+    CORPUS_ROWS(train_args, text, "--data",
+                "the text: .csv, .jsonl or plain, in UTF-8; given\nseveral times: one after the other"),
+    CORPUS_OFF_ROWS(train_args, text),
+    { OPTION_FOLDER, "--out", AT(out), "DIR", 0, 0, "the folder of the model; made where it is not\nthere" },
     { OPTION_GROUP, "run", 0, NULL, 0, 0, NULL },
-    { OPTION_NAME, "--preset", AT(preset), "NAME", 0, 0,
-      "where the values below come from: tiny (seconds)\nor default (minutes) [default]" },
+    { OPTION_CHOICE, "--preset", AT(preset), "tiny|default|gpt2", 0, 0,
+      "where the values below come from: tiny takes\nseconds, default minutes, gpt2 weeks [default]" },
     { OPTION_LONG, "--steps", AT(steps), "N", 1, MOST, "length; without it, what --epochs makes" },
     { OPTION_INT, "--epochs", AT(epochs), "N", 1, 1e9, "passes over the text, where --steps is not given" },
     { OPTION_SEED, "--seed", AT(seed), "N", 0, 0, "of all random numbers" },
-    { OPTION_LONG, "--stop-at", AT(stop_at), "N", 1, MOST,
-      "save and end at step N, as an interruption would" },
-    { OPTION_FLAG, "--resume", AT(resume), NULL, 0, 0,
-      "go on from the checkpoint in DIR, with its options;\nthe result has the bits of an uninterrupted run with\nthe same kernels" },
-    { OPTION_FLAG, "--reschedule", AT(reschedule), NULL, 0, 0,
-      "with --resume: another schedule is meant: --steps,\nand with it --lr, --lr-min, --warmup" },
     { OPTION_LONG, "--eval-every", AT(eval_every), "N", 0, MOST, "steps between validations; 0: at the end" },
     { OPTION_LONG, "--save-every", AT(save_every), "N", 0, MOST, "steps between saves; 0: at the end" },
     { OPTION_INT, "--threads", AT(threads), "N", 0, 256, "0: all cores; the result does not depend on it" },
-    { OPTION_NAME, "--isa", AT(isa), "NAME", 0, 0, "kernels: portable, avx2, avx512 [the best]; each\nround in another order: other bits" },
-    { OPTION_FLAG, "--json", offsetof(train_args, json), NULL, 0, 0,
-      "one JSON object on standard output at the end;\nprogress goes to standard error" },
-    { OPTION_GROUP, "model", 0, NULL, 0, 0, NULL },
-    { OPTION_INT, "--layers", AT(layers), "N", INTS(1), "blocks" },
-    { OPTION_INT, "--d-model", AT(d_model), "N", INTS(1), "channels" },
-    { OPTION_INT, "--heads", AT(heads), "N", INTS(1), "attention heads; divides --d-model" },
-    { OPTION_INT, "--ff", AT(ff), "N", INTS(1), "channels between a block's two layers;\n4 x --d-model, where that is given" },
-    { OPTION_INT, "--context", AT(context), "N", INTS(1), "positions that the model has" },
-    { OPTION_FLAG, "--tied", AT(tied), NULL, 0, 0, "the head is the token embedding (default)" },
-    { OPTION_OFF, "--untied", AT(tied), NULL, 0, 0, "the head has its own weights (tiny)" },
-    { OPTION_NAME, "--init", AT(init), "NAME", 0, 0, "xavier or gpt2" },
-    { OPTION_NAME, "--activation", AT(activation), "NAME", 0, 0, "gelu_new, the tanh form; no other" },
-    { OPTION_INT, "--merges", AT(merges), "N", INTS(0), "of the tokenizer; the vocabulary is 257 more" },
-    { OPTION_GROUP, "batches", 0, NULL, 0, 0, NULL },
-    { OPTION_INT, "--seq", AT(seq), "N", INTS(1), "tokens of a window, at most --context" },
-    { OPTION_INT, "--stride", AT(stride), "N", INTS(0), "between the starts of windows; 0: --seq" },
-    { OPTION_INT, "--batch", AT(batch), "N", INTS(1), "windows of a micro-batch" },
-    { OPTION_INT, "--accumulate", AT(accumulate), "N", INTS(1), "micro-batches of a step" },
+    ISA_ROW(AT(isa), "kernels; else $VITRINE_ISA [the best]; each round in\nanother order: other bits"),
+#include "cli/model_rows.def"
     { OPTION_GROUP, "optimizer (AdamW)", 0, NULL, 0, 0, NULL },
     { OPTION_REAL, "--lr", AT(lr), "X", 0, 1e3, "learning rate after the warm-up" },
     { OPTION_REAL, "--lr-min", AT(lr_min), "X", 0, 1e3, "at the end; --lr / 10, where only that is given" },
@@ -75,25 +46,37 @@ static const option_row rows[] = {
     { OPTION_REAL, "--eps", AT(eps), "X", 1e-30, 1, "added to the root of the squares" },
     { OPTION_REAL, "--decay", AT(decay), "X", 0, 1e3, "weight decay, of matrices only" },
     { OPTION_REAL, "--clip", AT(clip), "X", 0, 1e30, "largest norm of the gradient; 0: off" },
+    { OPTION_CALL_GROUP, "this call", 0, NULL, 0, 0, NULL },
+    { OPTION_FILE, "--config", offsetof(train_args, config), "FILE", 0, 0,
+      "options from a file, as --print-config prints them;\nthose above replace the preset's, those of the\ncommand line replace them" },
+    { OPTION_FLAG, "--print-config", offsetof(train_args, print_config), NULL, 0, 0,
+      "print all options above as they would be used, and\nend: nothing is trained or written" },
+    { OPTION_FLAG, "--resume", AT(resume), NULL, 0, 0,
+      "go on from the checkpoint in DIR, with its options;\nthe text (--data, --column ...) is to be named again;\nthe result has the bits of an uninterrupted run with\nthe same kernels" },
+    { OPTION_FLAG, "--reschedule", AT(reschedule), NULL, 0, 0,
+      "with --resume: another schedule is meant: --steps,\nand with it --lr, --lr-min, --warmup" },
+    { OPTION_LONG, "--stop-at", AT(stop_at), "N", 1, MOST,
+      "save and end at step N, as an interruption would" },
+    { OPTION_FLAG, "--json", offsetof(train_args, json), NULL, 0, 0,
+      "one JSON object on standard output at the end;\nprogress goes to standard error" },
 };
 
 /* ---- options ------------------------------------------------------------ */
 
 static const void *presets(int i, const char **label)
 {
-    static const char *const names[] = { "tiny", "default" };
     static train_args set;
-    if (i > 1 || vt_train_preset(&set.o, names[i], NULL)) return NULL;
-    *label = names[i];
-    if (set.o.warmup < 0) set.o.warmup = -set.o.warmup;     /* "or as many as the run has" */
-    set.o.preset = set.o.isa = NULL;        /* the help's own words say these */
+    const vt_train_options *preset = train_options_presets(i, label);
+    if (!preset) return NULL;
+    set.o = *preset;
     return &set;
 }
 
 typedef struct job {
     const command *c;
     train_args     a;
-    options_read   read;
+    options_read   read;            /* what was given, in a file or here */
+    config_file    file;            /* of --config */
     int            argc;
     char         **argv;
     train_show     show;
@@ -116,29 +99,31 @@ static void note(job *j, const char *format, ...)
     va_end(args);
 }
 
-/* What follows from the options that were given, for those that were not. */
 static void derive(job *j)
 {
-    vt_train_options *o = &j->a.o;
-    if (given(j, "--epochs") && !given(j, "--steps")) o->steps = 0;
-    if (given(j, "--d-model") && !given(j, "--ff") && o->d_model <= INT_MAX / 4)
-        o->ff = 4 * o->d_model;
-    if (given(j, "--context") && !given(j, "--seq") && o->seq > o->context) {
-        note(j, "note: windows of %d tokens, as --context (the preset has %d)\n", o->context, o->seq);
-        o->seq = o->context;
-    }
-    if (given(j, "--lr") && !given(j, "--lr-min")) o->lr_min = o->lr / 10;
+    const int seq = j->a.o.seq;
+    train_options_derive(&j->a.o, j->c, &j->read);
+    if (j->a.o.seq != seq)
+        note(j, "note: windows of %d tokens, as --context (the preset has %d)\n", j->a.o.seq, seq);
 }
 
-static vt_status check_given(const job *j, vt_error *err)
+static vt_status read_words(job *j, vt_error *err)
 {
-    if (!j->a.o.data) return fail(err, VT_USAGE, "--data: expected the text to train on");
-    if (strcmp(j->a.o.data, "-") == 0)
-        return fail(err, VT_USAGE, "--data -: expected a file: standard input is not read (./- is "
-                    "a file of that name)");
-    if (!j->a.o.out) return fail(err, VT_USAGE, "--out: expected a folder for the model");
-    if (given(j, "--tied") && given(j, "--untied"))
-        return fail(err, VT_USAGE, "--tied and --untied: expected one of them");
+    return train_options_read(&j->a, &j->read, &j->file, j->c, j->argc, j->argv, err);
+}
+
+static vt_status check_given(job *j, vt_error *err)
+{
+    vt_status s;
+    if (j->a.print_config && j->a.json)
+        return fail(err, VT_USAGE, "--print-config and --json: expected one of them");
+    if (j->a.text.files.count || !j->a.print_config) {
+        if ((s = corpus_args_take(&j->a.text, "--data", err))) return s;
+        if (j->a.text.what.nfiles == 0)
+            return fail(err, VT_USAGE, "--data: expected the text to train on");
+    }
+    if (!j->a.o.out && (j->a.o.resume || !j->a.print_config))
+        return fail(err, VT_USAGE, "--out: expected a folder for the model");
     if (j->a.o.reschedule && !j->a.o.resume)
         return fail(err, VT_USAGE, "--reschedule: expected --resume with it");
     if (j->a.o.reschedule && !given(j, "--steps"))
@@ -148,18 +133,53 @@ static vt_status check_given(const job *j, vt_error *err)
 
 static vt_status read_options(job *j, vt_error *err)
 {
+    vt_status s = j->a.config ? config_read(&j->file, j->c, j->a.config, err) : VT_OK;
+    if (s || (s = read_words(j, err)) || (s = check_given(j, err))) return s;
     const vt_train_options asked = j->a.o;
-    vt_status s = check_given(j, err);
-    if (s) return s;
     s = asked.resume ? vt_train_stored(&j->a.o, asked.out, err)
                      : vt_train_preset(&j->a.o, asked.preset ? asked.preset : "default", err);
-    if (s) return s;
-    if ((s = options_parse(j->c, j->argc, j->argv, &j->a, &j->read, err))) return s;
+    if (s || (s = read_words(j, err))) return s;
+    j->a.o.corpus = j->a.text.what;
     if (j->a.o.reschedule && given(j, "--lr") && !given(j, "--lr-min")) j->a.o.lr_min = j->a.o.lr / 10;
     if (!asked.resume) derive(j);
-    else if (given(j, "--epochs"))
+    else if (given(j, "--epochs") && j->file.n == 0)
         note(j, "note: --epochs says nothing with --resume: the run has %lld steps\n", j->a.o.steps);
     return VT_OK;
+}
+
+/* A tokenizer that a stored run was given lies in its folder, in a copy that says the
+ * same: that names it, wherever the first one is. */
+static vt_status stored_tokenizer(bytes *text, char **copy, vt_train_options *o, vt_error *err)
+{
+    if (!o->tokenizer_from)
+        return bytes_printf(text, err, "# an older run: a tokenizer that it was given is to be named "
+                            "again\n\n");
+    if (strcmp(o->tokenizer_from, "given") != 0) return VT_OK;
+    o->tokenizer = *copy = io_join(o->out, "tokenizer.json");
+    if (!*copy) return fail(err, VT_TOO_LARGE, "out of memory: a file's name");
+    return bytes_printf(text, err, "# the run was given its tokenizer; this is its copy\n\n");
+}
+
+/* The options as the run would have them: what only the text will tell (the steps of
+ * --epochs, a warm-up that they cut) stays open. */
+static vt_status print_config(job *j, vt_error *err)
+{
+    vt_train_options *o = &j->a.o;
+    bytes text = { 0 };
+    if (o->warmup < 0 && o->steps > 0) o->warmup = -o->warmup < o->steps ? -o->warmup : o->steps;
+    char *copy = NULL;
+    vt_status s = VT_OK;
+    if (o->resume && (s = stored_tokenizer(&text, &copy, o, err))) goto done;
+    if (o->tokenizer) o->merges = -1;           /* it brings its own */
+    s = config_text(&text, j->c, &j->a, err);
+    if (s == VT_OK) {
+        fwrite(text.data, 1, text.len, stdout);
+        s = cli_flush(err);
+    }
+done:
+    bytes_free(&text);
+    free(copy);
+    return s;
 }
 
 /* ---- signals ------------------------------------------------------------ */
@@ -301,9 +321,12 @@ static int run(const command *c, int argc, char **argv)
     if (!cli_parse(c, argc, argv, &j.a, &j.read, &code)) return code;
     train_show_new(&j.show, j.a.json ? stderr : stdout);
     vt_status s = read_options(&j, &err);
-    if (s == VT_OK) {
+    if (s == VT_OK && j.a.print_config) {
+        s = print_config(&j, &err);
+        if (s) cli_error(c, s, &err);
+    } else if (s == VT_OK) {
         catch_signals();
-        s = vt_train(&j.a.o, &events, &result, &err);
+        s = config_blame(&j.file, c, vt_train(&j.a.o, &events, &result, &err), &err);
         train_show_end(&j.show);
         if (s == VT_OK || s == VT_INTERRUPTED) s = report(&j, &result, s, &err);
         else cli_error(c, s, &err);
@@ -311,6 +334,7 @@ static int run(const command *c, int argc, char **argv)
         cli_error(c, s, &err);
     }
     train_show_free(&j.show);
+    config_free(&j.file);
     return (int)s;
 }
 
@@ -319,18 +343,21 @@ const command cmd_train = {
     .summary = "trains a model on a text",
     .usage = "vitrine train --data FILE --out DIR [option ...]",
     .about = "Trains a GPT on a text and leaves in DIR: state.safetensors (the checkpoint),\n"
-             "model.safetensors, config.json, tokenizer.json (GPT-2's formats of Hugging Face),\n"
-             "manifest.json and metrics.jsonl (a line of JSON per step).  Ctrl-C saves and says\n"
-             "how to go on; a second one ends at once.",
+             "model.safetensors, config.json, tokenizer.json (GPT-2's formats of Hugging\n"
+             "Face), manifest.json and metrics.jsonl (a line of JSON per step).  Ctrl-C saves\n"
+             "and says how to go on; a second one ends at once.",
     .rows = rows, .nrows = sizeof rows / sizeof *rows, .operands = 0,
     .examples =
         "  vitrine train --data novels.csv --column text --out model\n"
         "  vitrine train --data book.txt --preset tiny --steps 200 --seed 42 --out model\n"
         "  vitrine train --data book.txt --preset tiny --steps 200 --out model --resume\n"
-        "  vitrine train --data book.txt --layers 6 --d-model 192 --heads 6 --out large\n",
+        "  vitrine train --data book.txt --layers 6 --d-model 192 --heads 6 --out large\n"
+        "  vitrine train --preset tiny --data book.txt --print-config > run.conf\n"
+        "  vitrine train --config run.conf --seed 7 --out second\n",
     .exits =
         "  0    trained, or stopped at --stop-at\n"
-        "  2    an option cannot be used, or DIR holds a checkpoint and --resume is missing\n"
+        "  2    an option cannot be used, or DIR holds a checkpoint, without --resume,\n"
+        "       or a file that training would replace\n"
         "  3    the text or the checkpoint is not what it should be\n"
         "  4    reading or writing failed, or another training writes to DIR; an old\n"
         "       checkpoint stays as it was\n"

@@ -1,5 +1,6 @@
 /* export_show.c -- see export_show.h. */
 #include "cli/export_show.h"
+#include "base/progress.h"
 
 void export_show_note(const char *as, const vt_export_report *r)
 {
@@ -14,7 +15,9 @@ void export_show_text(FILE *out, const char *as, const vt_export_report *r)
     for (size_t i = 0; i < r->nfiles; i++) total += r->files[i].bytes;
     fprintf(out, "data/%s: a window of %zu tokens, loss %.4f nats per token\n", as, r->window,
             r->loss);
-    fprintf(out, "  files      %zu, %.1f KB\n", r->nfiles, (double)total / 1000);
+    char size[24];
+    progress_bytes(size, sizeof size, (double)total);
+    fprintf(out, "  files      %zu, %s\n", r->nfiles, size);
     fprintf(out, "  tensors    %zu, sha256 %s\n", r->tensors, r->tensors_sha256);
     /* That any other is not 0 would be an error. */
     fprintf(out, "  attention  rows sum to 1 within %.1e; %zu masked weights, all exactly 0; "

@@ -4,19 +4,20 @@
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
-#include "base/cpu.h"
 #include "cli/cli.h"
 
-static const command *const commands[] = {
-    &cmd_train, &cmd_generate, &cmd_check, &cmd_tokenize, &cmd_info, &cmd_lab, &cmd_grade,
-    &cmd_export, &cmd_site, &cmd_serve,
+const command *const cli_commands[] = {
+    &cmd_train, &cmd_generate, &cmd_eval, &cmd_plot, &cmd_check, &cmd_tokenize, &cmd_info, &cmd_lab, &cmd_grade,
+    &cmd_export, &cmd_site, &cmd_serve, &cmd_bench,
+    &cmd_completions,
 };
-enum { COMMANDS = sizeof commands / sizeof *commands };
+enum { COMMANDS = sizeof cli_commands / sizeof *cli_commands };
+const size_t cli_ncommands = COMMANDS;
 
 static const command *find(const char *name)
 {
     for (size_t i = 0; i < COMMANDS; i++)
-        if (strcmp(commands[i]->name, name) == 0) return commands[i];
+        if (strcmp(cli_commands[i]->name, name) == 0) return cli_commands[i];
     return NULL;
 }
 
@@ -33,8 +34,8 @@ static void overview(FILE *out)
           "A small GPT behind glass: trains it on your text, lets it speak, and proves its\n"
           "gradients.\n\ncommands:\n", out);
     for (size_t i = 0; i < COMMANDS; i++)
-        fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
-    fputs("  help       vitrine help COMMAND, the same as vitrine COMMAND --help\n"
+        fprintf(out, "  %-13s%s\n", cli_commands[i]->name, cli_commands[i]->summary);
+    fputs("  help         vitrine help COMMAND, the same as vitrine COMMAND --help\n"
           "\noptions:\n"
           "  --version  version, commit, build and instruction set (also with --json)\n"
           "  -h, --help this\n"
@@ -55,18 +56,26 @@ static void overview(FILE *out)
 
 static void sets_text(char *out, size_t size)
 {
-    const cpu_features f = cpu_detect();
-    snprintf(out, size, "portable%s%s", f.avx2 ? " avx2" : "", f.avx512 ? " avx512" : "");
+    const char *isa;
+    out[0] = 0;
+    for (size_t i = 0; (isa = vt_isa(i)) != NULL; i++) {
+        const size_t n = strlen(out);
+        snprintf(out + n, size - n, "%s%s", i ? " " : "", isa);
+    }
 }
 
 static int version(bool json)
 {
-    const vt_version_info v = vt_version();
+    vt_version_info v = vt_version();
     char sets[64];
+    vt_error err;
+    const char *isa;
+    vt_status s = cli_isa(&isa, &err);
+    if (s) return cli_error(NULL, s, &err);
+    if (isa) v.isa = isa;
     sets_text(sets, sizeof sets);
     if (json) {
         bytes text = { 0 };
-        vt_error err;
         js_writer w;
         js_begin(&w, &text, JS_LINE);
         js_open_object(&w);
@@ -76,7 +85,7 @@ static int version(bool json)
         js_field_string(&w, "kernels", v.isa);
         js_field_string(&w, "processor_has", sets);
         js_close_object(&w);
-        const vt_status s = cli_print_json(&w, &text, &err);
+        s = cli_print_json(&w, &text, &err);
         bytes_free(&text);
         return s ? cli_error(NULL, s, &err) : VT_OK;
     }
@@ -85,11 +94,24 @@ static int version(bool json)
     return done();
 }
 
+static const char *name_at(const void *set, size_t i)
+{
+    (void)set;
+    return i < COMMANDS ? cli_commands[i]->name : i == COMMANDS ? "help" : NULL;
+}
+
 static int no_command(const char *name)
 {
     vt_error err;
-    (void)fail(&err, VT_USAGE, "no command '%.60s': expected train, generate, check, tokenize, "
-               "info, lab, grade, export, site or serve (vitrine --help)", name);
+    char list[400] = "", meant[MEANT];
+    for (size_t i = 0; i < COMMANDS; i++) {
+        const size_t n = strlen(list);
+        snprintf(list + n, sizeof list - n, "%s%s", i == 0 ? "" : i + 1 < COMMANDS ? ", " : " or ",
+                 cli_commands[i]->name);
+    }
+    options_meant(meant, name, strlen(name), name_at, NULL);
+    (void)fail(&err, VT_USAGE, "no command '%.60s': expected %s%s (vitrine --help)", name, list,
+               meant);
     return cli_error(NULL, VT_USAGE, &err);
 }
 

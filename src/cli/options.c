@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/nearest.h"
+#include "formats/json.h"
 
 /* ---- numbers ------------------------------------------------------------ */
 
@@ -77,11 +79,86 @@ static vt_status set_whole(const option_row *row, const char *text, void *field,
     return VT_OK;
 }
 
-static vt_status set_value(const option_row *row, const char *text, void *field, vt_error *err)
+/* ---- words of a set ------------------------------------------------------ */
+
+const char *options_meant(char out[MEANT], const char *word, size_t n,
+                          const char *(*at)(const void *set, size_t i), const void *set)
+{
+    size_t length;
+    const char *near = nearest_word(word, n, at, set, &length);
+    out[0] = 0;
+    if (near) snprintf(out, MEANT, "; is %.*s meant?", (int)length, near);
+    return out;
+}
+
+const char *option_choice(const command *c, const option_row *row, size_t i, size_t *n)
+{
+    const char *word = c->words ? c->words(row->name, i) : NULL;
+    if (!word && !(c->words && c->words(row->name, 0))) {
+        word = row->value;
+        for (size_t k = 0; k < i && word; k++)
+            if ((word = strchr(word, '|')) != NULL) word++;
+    }
+    if (word) *n = strcspn(word, "|");
+    return word;
+}
+
+typedef struct choices {
+    const command *c;
+    const option_row *row;
+} choices;
+
+static const char *choice_at(const void *set, size_t i)
+{
+    const choices *of = set;
+    size_t n;
+    return option_choice(of->c, of->row, i, &n);
+}
+
+static vt_status check_choice(const command *c, const option_row *row, const char *text,
+                              vt_error *err)
+{
+    char list[400] = "", meant[MEANT];
+    const char *word;
+    size_t n, used = 0;
+    for (size_t i = 0; (word = option_choice(c, row, i, &n)) != NULL; i++) {
+        if (strlen(text) == n && memcmp(text, word, n) == 0) return VT_OK;
+        size_t after;
+        const bool last = !option_choice(c, row, i + 1, &after);
+        const int added = snprintf(list + used, sizeof list - used, "%s%.*s",
+                                   i == 0 ? "" : last ? " or " : ", ", (int)n, word);
+        if (added > 0 && (size_t)added < sizeof list - used) used += (size_t)added;
+    }
+    return fail(err, VT_USAGE, "%s%s%.60s: expected %s%s", row->name, row->name[0] ? " " : "",
+                *text ? text : "''", list,
+                options_meant(meant, text, strlen(text), choice_at, &(choices){ c, row }));
+}
+
+/* ---- a value ------------------------------------------------------------- */
+
+static vt_status add_file(const option_row *row, const char *text, option_files *list,
+                          vt_error *err)
+{
+    if (!*text) return fail(err, VT_USAGE, "%s: expected %s, found nothing", row->name, row->value);
+    if (list->count == FILES_MOST)
+        return fail(err, VT_USAGE, "%s: given more than %d times", row->name, FILES_MOST);
+    list->paths[list->count++] = text;
+    return VT_OK;
+}
+
+vt_status option_set(const command *c, const option_row *row, const char *text, void *field,
+                     vt_error *err)
 {
     double real;
+    vt_status s;
     switch (row->kind) {
-    case OPTION_NAME:
+    case OPTION_CHOICE:
+        if ((s = check_choice(c, row, text, err))) return s;
+        memcpy(field, &text, sizeof text);
+        return VT_OK;
+    case OPTION_FILES:
+        return add_file(row, text, field, err);
+    case OPTION_NAME: case OPTION_FILE: case OPTION_FOLDER:
         if (!*text) return fail(err, VT_USAGE, "%s: expected %s, found nothing", row->name,
                                 row->value);
         /* fall through */
@@ -98,6 +175,47 @@ static vt_status set_value(const option_row *row, const char *text, void *field,
     }
 }
 
+bool option_number(char out[OPTION_NUMBER], const option_row *row, const void *set)
+{
+    const char *field = (const char *)set + row->at;
+    double value = 0;
+    switch (row->kind) {
+    case OPTION_INT: {
+        int whole;
+        memcpy(&whole, field, sizeof whole);
+        snprintf(out, OPTION_NUMBER, "%d", whole);
+        value = whole;
+        break;
+    }
+    case OPTION_LONG: {
+        long long whole;
+        memcpy(&whole, field, sizeof whole);
+        snprintf(out, OPTION_NUMBER, "%lld", whole);
+        value = (double)whole;
+        break;
+    }
+    case OPTION_SIZE: {
+        size_t whole;
+        memcpy(&whole, field, sizeof whole);
+        snprintf(out, OPTION_NUMBER, "%zu", whole);
+        value = (double)whole;
+        break;
+    }
+    case OPTION_SEED: {
+        uint64_t whole;
+        memcpy(&whole, field, sizeof whole);
+        snprintf(out, OPTION_NUMBER, "%llu", (unsigned long long)whole);
+        return true;
+    }
+    case OPTION_REAL:
+        memcpy(&value, field, sizeof value);
+        js_format_number(out, value);
+        break;
+    default: return false;
+    }
+    return value >= row->low && value <= row->high;
+}
+
 vt_status options_int(const char *text, size_t n, const char *what, int low, int high, int *out,
                       vt_error *err)
 {
@@ -108,55 +226,32 @@ vt_status options_int(const char *text, size_t n, const char *what, int low, int
     return set_whole(&row, copy, out, err);
 }
 
-/* ---- words -------------------------------------------------------------- */
+/* ---- words of a command -------------------------------------------------------------- */
 
-static size_t find_row(const command *c, const char *name, size_t n)
+size_t options_find(const command *c, const char *name, size_t n)
 {
     for (size_t i = 0; i < c->nrows; i++)
-        if (c->rows[i].kind != OPTION_GROUP && strlen(c->rows[i].name) == n &&
+        if (!option_is_heading(&c->rows[i]) && strlen(c->rows[i].name) == n &&
             memcmp(c->rows[i].name, name, n) == 0)
             return i;
     return c->nrows;
 }
 
-/* Letters to insert, delete or replace (Levenshtein), for names below 32. */
-static size_t distance(const char *a, size_t na, const char *b, size_t nb)
+static const char *name_at(const void *set, size_t i)
 {
-    enum { LONGEST = 32 };
-    size_t row[LONGEST + 1];
-    if (na >= LONGEST || nb >= LONGEST) return LONGEST;
-    for (size_t j = 0; j <= nb; j++) row[j] = j;
-    for (size_t i = 1; i <= na; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= nb; j++) {
-            size_t least = diagonal + (a[i - 1] != b[j - 1]);
-            if (row[j] + 1 < least) least = row[j] + 1;
-            if (row[j - 1] + 1 < least) least = row[j - 1] + 1;
-            diagonal = row[j];
-            row[j] = least;
-        }
-    }
-    return row[nb];
+    const command *c = set;
+    size_t names = 0;
+    for (size_t r = 0; r < c->nrows; r++)
+        if (!option_is_heading(&c->rows[r]) && names++ == i) return c->rows[r].name;
+    return NULL;
 }
 
 static vt_status unknown(const command *c, const char *word, size_t n, vt_error *err)
 {
-    const char *nearest = NULL;
-    size_t least = 3;                   /* two letters off, at most */
-    for (size_t i = 0; i < c->nrows; i++) {
-        if (c->rows[i].kind == OPTION_GROUP) continue;
-        const size_t d = distance(word, n, c->rows[i].name, strlen(c->rows[i].name));
-        if (d < least) {
-            least = d;
-            nearest = c->rows[i].name;
-        }
-    }
-    if (nearest)
-        return fail(err, VT_USAGE, "no option %.*s; is %s meant? (vitrine %s --help)", (int)n, word,
-                    nearest, c->name);
-    return fail(err, VT_USAGE, "no option %.*s (vitrine %s --help lists them)", (int)n, word,
-                c->name);
+    char meant[MEANT];
+    options_meant(meant, word, n, name_at, c);
+    return fail(err, VT_USAGE, "no option %.*s%s (vitrine %s --help%s)", (int)n, word, meant, c->name,
+                *meant ? "" : " lists them");
 }
 
 /* The value of a row: behind `=`, or the next word, unless that is one of the
@@ -171,7 +266,7 @@ static vt_status take_value(const command *c, const option_row *row, const char 
     if (*i + 1 >= argc)
         return fail(err, VT_USAGE, "%s: expected a value: %s %s", row->name, row->name, row->value);
     const char *next = argv[*i + 1];
-    if (find_row(c, next, strcspn(next, "=")) < c->nrows)
+    if (options_find(c, next, strcspn(next, "=")) < c->nrows)
         return fail(err, VT_USAGE, "%s: expected a value, found the option %s (as a value: %s=%s)",
                     row->name, next, row->name, next);
     ++*i;
@@ -184,21 +279,24 @@ static vt_status take_option(const command *c, int argc, char **argv, int *i, vo
 {
     const char *word = argv[*i], *equals = strchr(word, '='), *value = "";
     const size_t n = equals ? (size_t)(equals - word) : strlen(word);
-    const size_t r = find_row(c, word, n);
+    const size_t r = options_find(c, word, n);
     if (r == c->nrows) return unknown(c, word, n, err);
     const option_row *row = &c->rows[r];
     void *field = (char *)into + row->at;
     vt_status s;
     if (row->kind == OPTION_FLAG || row->kind == OPTION_OFF) {
         if (equals) return fail(err, VT_USAGE, "%s: takes no value", row->name);
-        memcpy(field, &(bool){ row->kind == OPTION_FLAG }, sizeof(bool));
+        const bool on = row->kind == OPTION_FLAG;
+        memcpy(field, &on, sizeof on);
         read->given[r] = true;
         return VT_OK;
     }
-    if (read->given[r]) return fail(err, VT_USAGE, "%s: given twice", row->name);
+    if (row->kind == OPTION_FILES && !read->given[r]) ((option_files *)field)->count = 0;
+    if (row->kind != OPTION_FILES && read->given[r])
+        return fail(err, VT_USAGE, "%s: given twice", row->name);
     if ((s = take_value(c, row, equals, argc, argv, i, &value, err))) return s;
     read->given[r] = true;
-    return set_value(row, value, field, err);
+    return option_set(c, row, value, field, err);
 }
 
 static vt_status take_operand(const command *c, const char *word, options_read *read,
@@ -235,7 +333,7 @@ vt_status options_parse(const command *c, int argc, char **argv, void *into, opt
 
 bool options_given(const command *c, const options_read *read, const char *name)
 {
-    const size_t r = find_row(c, name, strlen(name));
+    const size_t r = options_find(c, name, strlen(name));
     return r < c->nrows && read->given[r];
 }
 
@@ -246,32 +344,19 @@ enum { HELP_COLUMN = 24, HELP_WIDTH = 80 };
 /* A row's value in a struct of defaults, as it is written on a command line. */
 static void value_text(char *out, size_t size, const option_row *row, const void *set)
 {
-    const char *field = (const char *)set + row->at;
     const char *text;
-    int whole;
-    long long wide;
-    size_t count;
-    uint64_t seed;
-    double real;
+    char number[OPTION_NUMBER];
     out[0] = 0;
     switch (row->kind) {
-    case OPTION_TEXT: case OPTION_NAME:
-        memcpy(&text, field, sizeof text);
+    case OPTION_TEXT: case OPTION_NAME: case OPTION_FILE: case OPTION_FOLDER: case OPTION_CHOICE:
+        memcpy(&text, (const char *)set + row->at, sizeof text);
         if (text) snprintf(out, size, "%s", text);
         break;
-    case OPTION_INT:  memcpy(&whole, field, sizeof whole); snprintf(out, size, "%d", whole); break;
-    case OPTION_LONG: memcpy(&wide, field, sizeof wide);   snprintf(out, size, "%lld", wide); break;
-    case OPTION_SIZE: memcpy(&count, field, sizeof count); snprintf(out, size, "%zu", count); break;
-    case OPTION_SEED:
-        memcpy(&seed, field, sizeof seed);
-        snprintf(out, size, "%llu", (unsigned long long)seed);
+    case OPTION_INT: case OPTION_LONG: case OPTION_SIZE: case OPTION_SEED: case OPTION_REAL:
+        snprintf(out, size, "%s", option_number(number, row, set) ? number : "none");
         break;
-    case OPTION_REAL: memcpy(&real, field, sizeof real); snprintf(out, size, "%g", real); break;
     default: break;
     }
-    /* A number that could not be given stands for its absence. */
-    const bool number = row->kind >= OPTION_INT && row->kind != OPTION_SEED;
-    if (number && strtod(out, NULL) < row->low) snprintf(out, size, "none");
 }
 
 /* "[0.8]", or where presets differ "[tiny 16, default 128]". */
@@ -323,8 +408,9 @@ static void print_row(FILE *out, const command *c, const option_row *row)
 void options_help(FILE *out, const command *c)
 {
     fprintf(out, "usage: %s\n\n%s\n", c->usage, c->about);
+    if (c->nrows == 0) fputs("\noptions:\n", out);
     for (size_t i = 0; i < c->nrows; i++) {
-        if (c->rows[i].kind == OPTION_GROUP) fprintf(out, "\n%s:\n", c->rows[i].name);
+        if (option_is_heading(&c->rows[i])) fprintf(out, "\n%s:\n", c->rows[i].name);
         else print_row(out, c, &c->rows[i]);
     }
     fprintf(out, "  -h, --help            this\n\nexamples:\n%s\nexit status:\n%s", c->examples,

@@ -9,7 +9,7 @@
  * standard output goes to; VT_IO: it cannot be written. */
 VT_MUST_CHECK vt_status output_ready(const char *option, const char *path, const char *reads,
                                      vt_error *err);
-/* Likewise, of a model's folder: none of its files. */
+/* Likewise, of a model's folder: none of its files, nor the name of one that is not there. */
 VT_MUST_CHECK vt_status output_outside(const char *option, const char *path, const char *folder,
                                        vt_error *err);
 

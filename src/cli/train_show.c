@@ -29,14 +29,14 @@ void train_show_end(train_show *s)
 {
     if (s->bar) fputc('\n', s->out);
     s->bar = false;
-    fflush(s->out);
+    cli_flush_early(s->out);
 }
 
 void train_show_note(train_show *s, const char *line)
 {
     train_show_end(s);
     fprintf(s->out, "%s\n", line);
-    fflush(s->out);
+    cli_flush_early(s->out);
 }
 
 /* Each line of a text, with blanks before it. */
@@ -53,20 +53,24 @@ void train_show_start(train_show *s, const vt_train_start *t)
 {
     char parameters[24], memory[24];
     progress_count(parameters, sizeof parameters, (double)t->parameters);
-    progress_count(memory, sizeof memory, (double)t->memory_bytes);
+    progress_bytes(memory, sizeof memory, (double)t->memory_bytes);
     s->first = t->first_step;
     fprintf(s->out, "tokens: %zu to train on (%zu window%s), %zu to validate; vocabulary %d "
             "(256 bytes, %d merges, 1 special)\n", t->train_tokens, t->windows,
             t->windows == 1 ? "" : "s", t->val_tokens, t->vocabulary, t->merges);
-    fprintf(s->out, "model: %zu parameters (%s), %sB of memory\n", t->parameters, parameters,
+    fprintf(s->out, "model: %zu parameters (%s), %s of memory\n", t->parameters, parameters,
             memory);
     print_indented(s->out, t->decay_groups);
     if (isfinite(t->bigram_loss))
         fprintf(s->out, "to beat: best bigram %.4f nats per token (add-k, k = %g)\n",
                 t->bigram_loss, t->bigram_k);
-    fprintf(s->out, "steps %lld to %lld; %d thread%s, %s kernels\n", t->first_step + 1, t->steps,
-            t->threads, t->threads == 1 ? "" : "s", t->isa);
-    fflush(s->out);
+    if (t->first_step >= t->steps)
+        fprintf(s->out, "nothing to do: the run has its %lld step%s\n", t->steps,
+                t->steps == 1 ? "" : "s");
+    else
+        fprintf(s->out, "steps %lld to %lld; %d thread%s, %s kernels\n", t->first_step + 1, t->steps,
+                t->threads, t->threads == 1 ? "" : "s", t->isa);
+    cli_flush_early(s->out);
 }
 
 /* Room for one more step; without memory the curve stays as it is. */
@@ -109,7 +113,7 @@ void train_show_step(train_show *s, const vt_train_step *t)
         progress_line(line, &p);
         fprintf(s->out, "%s\n", line);
     }
-    fflush(s->out);
+    cli_flush_early(s->out);
 }
 
 static void print_curve(train_show *s)
@@ -141,5 +145,5 @@ void train_show_result(train_show *s, const vt_train_result *r, const char *fold
     if (isnan(r->tokens_per_s)) fprintf(s->out, "\n");
     else fprintf(s->out, ", %s tokens/s (median after warm-up)\n", speed);
     fprintf(s->out, "%s/state.safetensors: sha256 %s\n", folder, r->state_sha256);
-    fflush(s->out);
+    cli_flush_early(s->out);
 }
