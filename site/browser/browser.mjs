@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { existsSync } from 'node:fs';
 import { readFileSync } from 'node:fs';
 import { chromium } from 'playwright-core';
+import { ways } from './ways.mjs';
 
 /** @typedef {import('playwright-core').Browser} Browser */
 /** @typedef {import('playwright-core').BrowserContext} BrowserContext */
@@ -10,13 +11,18 @@ import { chromium } from 'playwright-core';
 
 const require = createRequire(import.meta.url);
 
+/** Milliseconds that a test waits for what must come: far beyond what a slow and busy machine needs, so that only what never comes fails. */
+const PATIENCE = 180_000;
+
 /** @param {readonly string[]} [args] @returns {Promise<Browser>} */
-export function launch(args = []) {
+export async function launch(args = []) {
   const executablePath = process.env['VITRINE_CHROMIUM'] ?? '/usr/bin/chromium';
   if (!existsSync(executablePath)) throw new Error(`${executablePath}: not there; the tests need Chromium (Debian's package chromium, or VITRINE_CHROMIUM)`);
   // Its sandbox works for every user but root.
   const sandbox = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
-  return chromium.launch({ executablePath, args: [...sandbox, '--disable-gpu', '--disable-dev-shm-usage', ...args] });
+  const browser = await chromium.launch({ executablePath, timeout: PATIENCE, args: [...sandbox, '--disable-gpu', '--disable-dev-shm-usage', ...args] });
+  browser.on('context', (context) => context.setDefaultTimeout(PATIENCE));
+  return browser;
 }
 
 /**
@@ -30,7 +36,8 @@ export function watch(page, address) {
   const faults = [];
   const host = new URL(address).host;
   page.on('console', (message) => {
-    if (message.type() === 'error' || message.type() === 'warning') faults.push(`console: ${message.text()}`);
+    // A test that has no offline worker has blocked it.
+    if ((message.type() === 'error' || message.type() === 'warning') && !message.text().includes('Service Worker registration blocked')) faults.push(`console: ${message.text()}`);
   });
   page.on('pageerror', (error) => faults.push(`exception: ${error.message}`));
   page.on('dialog', (dialog) => { faults.push(`dialog: ${dialog.message()}`); void dialog.dismiss(); });
@@ -42,27 +49,52 @@ export function watch(page, address) {
   return faults;
 }
 
+/** Waits until what the page reports makes it true; false when it never does. @param {() => boolean} condition */
+export async function comes(condition) {
+  for (const last = Date.now() + PATIENCE; !condition() && Date.now() < last;) await new Promise((done) => setTimeout(done, 20));
+  return condition();
+}
+
 /** Opens a page and waits until all of its live parts answer. @param {Page} page @param {string} url */
 export async function open(page, url) {
   await page.goto(url, { waitUntil: 'load' });
   // The book and the source viewer hold live parts as they were drawn, and no script that wakes them.
-  if (await page.locator('script[type=module]').count() > 0 && await page.locator('[data-island]').count() > 0) await page.locator('html[data-awake]').waitFor({ state: 'attached', timeout: 60_000 });
+  if (await page.locator('script[type=module]').count() > 0 && await page.locator('[data-island]').count() > 0) await page.locator('html[data-awake]').waitFor({ state: 'attached' });
 }
 
 const axeSource = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 
 /**
  * What axe finds, one line for each element.
- * @param {Page} page @param {readonly string[]} [rules] only these; else all of WCAG 2.2 A and AA and good practice
- * @param {string} [part] the first element of that kind, instead of the page
+ * @param {Page} page
+ * @param {{ only?: readonly string[], but?: readonly string[], part?: string, elements?: import('playwright-core').JSHandle<Element[]> }} [asked] only these rules, or all of
+ *   WCAG 2.2 A and AA and good practice but these; the first element of a kind, or these elements, instead of the page
  * @returns {Promise<string[]>}
  */
-export async function axe(page, rules, part) {
-  await page.evaluate(`if (!globalThis.axe) { ${axeSource} }`);
-  return page.evaluate(async ([only, selector]) => {
-    const { violations } = await /** @type {any} */ (globalThis).axe.run(selector ? document.querySelector(selector) : document, {
-      resultTypes: ['violations'], ...(only ? { runOnly: { type: 'rule', values: only } } : {}),
+export async function axe(page, { only, but = [], part, elements } = {}) {
+  if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(axeSource);
+  return page.evaluate(async ([rules, without, selector, list]) => {
+    const { violations } = await /** @type {any} */ (globalThis).axe.run(list ?? (selector ? document.querySelector(selector) : document), {
+      resultTypes: ['violations'], ...(rules ? { runOnly: { type: 'rule', values: rules } } : { rules: Object.fromEntries(without.map((rule) => [rule, { enabled: false }])) }),
     });
     return violations.flatMap((/** @type {any} */ v) => v.nodes.map((/** @type {any} */ n) => `axe ${v.id}: ${n.target.join(' ')}: ${n.failureSummary}`));
-  }, /** @type {const} */ ([rules, part]));
+  }, /** @type {const} */ ([only, but, part, elements]));
+}
+
+/** Rules whose verdict follows from colours. */
+export const COLOURS = ['color-contrast', 'link-in-text-block'];
+
+/**
+ * What axe finds of colours, in the ways of drawing text that were not judged before.
+ * @param {Page} page as it is: its width, its theme
+ * @param {Set<string>} judged grows
+ * @param {string} [part] the first element of that kind, instead of the page
+ */
+export async function axeColours(page, judged, part) {
+  const all = await page.evaluateHandle(ways, part);
+  const fresh = (await all.evaluate((list) => list.map(([name]) => name))).filter((name) => !judged.has(name));
+  for (const name of fresh) judged.add(name);
+  if (fresh.length === 0) return [];
+  const elements = await all.evaluateHandle((list, names) => list.flatMap(([name, some]) => (names.includes(name) ? some : [])), fresh);
+  return axe(page, { only: COLOURS, elements });
 }

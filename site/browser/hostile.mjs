@@ -4,13 +4,13 @@
  *
  * SITE has models whose corpus is markup (tools/site-for-tests).  One server gives it as it is; another swaps in a
  * tokenizer that has all of the markup as one token, under a manifest that agrees: what a host could do, since
- * pre-splitting never makes such a token.
+ * pre-splitting never makes such a token.  No offline worker: each context would fetch the whole site for it (offline.mjs has it).
  */
 import { createHash } from 'node:crypto';
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { launch, open, watch } from './browser.mjs';
+import { comes, launch, open, watch } from './browser.mjs';
 import { serveByVitrine, serveFiles } from './servers.mjs';
 import { run } from './tap.mjs';
 
@@ -72,12 +72,12 @@ const foreign = (page) => page.evaluate(() => [...document.querySelectorAll('img
 
 /** @param {import('playwright-core').Browser} browser @param {string} address @param {import('./tap.mjs').Tap} tap @param {string} whose @param {string} shown text of one token */
 async function lab(browser, address, tap, whose, shown) {
-  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, acceptDownloads: true });
+  const context = await browser.newContext({ serviceWorkers: 'block', viewport: { width: 1440, height: 900 }, acceptDownloads: true });
   const page = await context.newPage();
   const faults = watch(page, address);
   await open(page, `${address}attention.html#lab?src=model`);
   const at = page.locator('[data-island=lab]');
-  await at.locator('.prov, .note[role=alert]').first().waitFor({ timeout: 60_000 });
+  await at.locator('.prov, .note[role=alert]').first().waitFor();
   const refused = await at.locator('.note[role=alert]').allInnerTexts();
   if (refused.length > 0) throw new Error(`the lab shows no model: ${refused.join(' ')}`);
   const chips = await at.getByRole('radiogroup', { name: 'Token that reads' }).getByRole('radio').allInnerTexts();
@@ -111,13 +111,13 @@ async function lab(browser, address, tap, whose, shown) {
 
 /** @param {import('playwright-core').Browser} browser @param {string} address @param {import('./tap.mjs').Tap} tap @param {string} whose @param {string} shown */
 async function playground(browser, address, tap, whose, shown) {
-  const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
+  const context = await browser.newContext({ serviceWorkers: 'block', viewport: { width: 1440, height: 900 } });
   const page = await context.newPage();
   const faults = watch(page, address);
   await open(page, `${address}playground.html`);
   await page.getByRole('button', { name: /^Load the model/ }).click();
-  await page.locator('.bars li').first().waitFor({ timeout: 60_000 });
-  await page.locator('.provchecks, .provline.bad').first().waitFor({ timeout: 60_000 });
+  await page.locator('.bars li').first().waitFor();
+  await page.locator('.provchecks, .provline.bad').first().waitFor();
   await page.getByLabel('Your text', { exact: true }).fill(MARKUP);
   const chips = page.getByRole('radiogroup', { name: 'Token that reads' });
   await chips.getByRole('radio', { name: 'x', exact: true }).or(chips.getByRole('radio', { name: ')', exact: true })).first().waitFor();
@@ -126,7 +126,7 @@ async function playground(browser, address, tap, whose, shown) {
   tap.ok(read.length > 12 && SHOWN.endsWith(read), `${whose}: the playground reads markup as text: ${read}`);
   // At a high temperature everything is drawn, markup too.
   await page.getByRole('button', { name: 'Draw twenty' }).click();
-  await page.getByText('tokens per second, measured here').or(page.getByText('The model drew the end')).waitFor({ timeout: 60_000 });
+  await page.getByText('tokens per second, measured here').or(page.getByText('The model drew the end')).waitFor();
   const said = await page.locator('.outp').innerText();
   tap.ok(said.startsWith(MARKUP), `and says more of it: ${said.slice(0, 60)}`);
   const bars = await page.locator('.bars .t').allInnerTexts();
@@ -146,11 +146,11 @@ await run(async (tap) => {
   await lab(browser, real.address, tap, 'a corpus of markup', '><');
   await playground(browser, real.address, tap, 'a corpus of markup', '><');
   // A text as markup in the addresses of both.
-  const context = await browser.newContext();
+  const context = await browser.newContext({ serviceWorkers: 'block' });
   const page = await context.newPage();
   const faults = watch(page, real.address);
   await open(page, `${real.address}attention.html#lab?src=model&text=${encodeURIComponent(MARKUP)}&%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E=1`);
-  await page.locator('[data-island=lab] .prov').waitFor({ timeout: 60_000 });
+  await page.locator('[data-island=lab] .prov').waitFor();
   tap.none([...await foreign(page), ...faults], 'an address that holds markup');
   const notThere = await page.goto(`${real.address}%3Cimg%20src=x%20onerror=alert(1)%3E`);
   tap.is([notThere?.status(), await foreign(page)], [404, []], 'so does a page that is not there');
@@ -171,13 +171,13 @@ await run(async (tap) => {
 
   // The checks themselves: an element that came of markup, and what it runs, are seen.
   const server = await serveFiles(folder);
-  const plain = await browser.newContext();
+  const plain = await browser.newContext({ serviceWorkers: 'block' });
   const victim = await plain.newPage();
   const seen = watch(victim, server.address);
   await open(victim, `${server.address}404.html`);
   await victim.evaluate((markup) => { document.body.insertAdjacentHTML('beforeend', markup.replace('x', 'data:,')); }, MARKUP);
-  await victim.waitForTimeout(200);
-  tap.ok((await foreign(victim)).length === 1 && seen.some((f) => /Content Security Policy|inline/i.test(f)), 'a planted element and its handler are seen', seen);
+  const refused = await comes(() => seen.some((f) => /Content Security Policy|inline/i.test(f)));
+  tap.ok((await foreign(victim)).length === 1 && refused, 'a planted element and its handler are seen', seen);
   await server.close();
   await browser.close();
 });

@@ -108,13 +108,13 @@ async function goTo(page, view, tensor) {
   await page.evaluate((hash) => { location.hash = hash; }, `#lab?${view}`);
   const shown = tensor === null ? '.figwrap table' : `.figwrap [data-t="${tensor}"]`;
   await page.locator(`[data-island=lab] ${shown}`).first().waitFor();
-  // The head of a tensor that is shown already.
+  // What stood there before and is another head's now is drawn within the event of the changed address, which comes before the next picture.
   await page.evaluate(() => new Promise((done) => { requestAnimationFrame(() => setTimeout(done, 0)); }));
 }
 
 /** Keyboard alone, from a cold load. @param {import('playwright-core').Browser} browser @param {string} address @param {Tap} tap */
 async function walk(browser, address, tap) {
-  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, reducedMotion: 'reduce', permissions: ['clipboard-read', 'clipboard-write'] });
+  const context = await browser.newContext({ serviceWorkers: 'block', viewport: { width: 1440, height: 900 }, reducedMotion: 'reduce', permissions: ['clipboard-read', 'clipboard-write'] });
   const page = await context.newPage();
   const faults = watch(page, address);
   await open(page, `${address}attention.html`);
@@ -221,7 +221,7 @@ function snapshot(page) {
 async function model(page, address, tap) {
   await open(page, `${address}attention.html#lab?src=model`);
   const lab = page.locator('[data-island=lab]');
-  await lab.locator('.prov dd.ok', { hasText: 'the same bits' }).waitFor({ timeout: 60_000 });
+  await lab.locator('.prov dd.ok', { hasText: 'the same bits' }).waitFor();
   tap.ok(true, 'a trained model: its files are verified in the page, which computes the native program\'s bits');
   tap.is(await lab.locator('[data-source]').evaluateAll((all) => [...new Set(all.map((e) => e.getAttribute('data-source')))]), ['model'], 'nothing of the example stays in view');
   const labels = await page.evaluate(unlabelled);
@@ -287,7 +287,7 @@ await run(async (tap) => {
   const server = await serveByVitrine(folder ?? '');
   const browser = await launch();
   await asSent(browser, server.address, tap);
-  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, reducedMotion: 'reduce' });
+  const context = await browser.newContext({ serviceWorkers: 'block', viewport: { width: 1440, height: 900 }, reducedMotion: 'reduce' });
   const page = await context.newPage();
   const faults = watch(page, server.address);
   await open(page, `${server.address}attention.html`);

@@ -1,14 +1,15 @@
 /* pages.mjs -- every page of the site, in Chromium: at three widths, in both themes, with reduced motion.
  *
- * usage: node site/browser/pages.mjs SITE [PAGE...]
+ * usage: node site/browser/pages.mjs SITE [--screens] [PAGE...]
  *
  * No error in the console, no request to another host, no horizontal scroll, nothing that axe finds, every number
  * under its source, every line of C the file's, every link and anchor there.  SITE is a folder with models; it is
- * served by `vitrine serve`.  Screenshots: build/screens, with an index.  Tests in SPEAKS TAP.
+ * served by `vitrine serve`.  Screenshots, with an index, are in build/screens: how a page begins, of the widest view
+ * in light and the narrowest in dark; with --screens of all.  Speaks TAP.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { axe, launch, open, watch } from './browser.mjs';
+import { axe, axeColours, COLOURS, comes, launch, open, watch } from './browser.mjs';
 import { unlabelled } from './labels.mjs';
 import { Screens } from './screens.mjs';
 import { root, serveByVitrine } from './servers.mjs';
@@ -18,14 +19,16 @@ import { brokenLinks, claims, lineOf, linesOf, wrongLabel, wrongLine } from './t
 /** @typedef {import('playwright-core').Page} Page */
 /** @typedef {import('./tree.mjs').Claims} Claims */
 
-const WIDTHS = [1440, 768, 320];
 const HEIGHT = 900;
+/** What axe judges in the middle view: what scrolls depends on the room there is. All else is there in the widest or in the narrowest, whose rules of style hold the middle one's. */
+const BETWEEN = ['scrollable-region-focusable'];
 /** Elements beyond which axe judges a page at its full width only, and its beginning is pictured: the book holds every concept of the pages once more. */
 const HUGE = 20_000;
 
-const [folder, ...only] = process.argv.slice(2);
+const words = process.argv.slice(2), everything = words.includes('--screens');
+const [folder, ...only] = words.filter((word) => word !== '--screens');
 if (folder === undefined) {
-  console.error('usage: node site/browser/pages.mjs SITE [PAGE...]');
+  console.error('usage: node site/browser/pages.mjs SITE [--screens] [PAGE...]');
   process.exit(2);
 }
 
@@ -41,7 +44,7 @@ const pages = [...new Set([...wanted, ...readdirSync(folder).filter((name) => na
 const views = {
   'attention.html, a model': {
     page: 'attention.html#lab?src=model', does: async (page) => {
-      await page.locator('[data-island=lab] .prov').getByText(/the same bits/).first().waitFor({ timeout: 90_000 });
+      await page.locator('[data-island=lab] .prov').getByText(/the same bits/).first().waitFor();
       await page.locator('[data-island=lab] details.edit summary').or(page.locator('[data-island=lab] .prov')).first().waitFor();
     },
   },
@@ -54,9 +57,9 @@ const views = {
   'playground.html, a model': {
     page: 'playground.html', does: async (page) => {
       await page.getByRole('button', { name: /^Load the model/ }).click();
-      await page.locator('.provchecks').first().waitFor({ timeout: 90_000 });
+      await page.locator('.provchecks').first().waitFor();
       await page.getByRole('button', { name: 'Draw twenty' }).click();
-      await page.getByText(/tokens per second, measured here|drew the end/).first().waitFor({ timeout: 60_000 });
+      await page.getByText(/tokens per second, measured here|drew the end/).first().waitFor();
     },
   },
 };
@@ -88,6 +91,21 @@ async function changedByWaking(page, url) {
   }, sent);
 }
 
+/**
+ * What is wrong with a page as it is. Names, roles and structure are judged in the widest and the narrowest view, whose
+ * rules of style hold the middle one's, in light: a theme changes colours and nothing else. Colours are judged in both
+ * themes, in the ways of drawing text that were not there before.
+ * @param {Page} page @param {number} width @param {'light' | 'dark'} theme @param {Set<string>} judged ways seen before in this theme
+ * @param {string} [part] @param {boolean} [huge]
+ */
+async function judge(page, width, theme, judged, part, huge = false) {
+  const found = width === 768 ? [] : await axeColours(page, judged, part);
+  if (theme === 'dark') return found;
+  found.push(...await sticksOut(page));
+  if (!huge || width === 1440) found.push(...await axe(page, width === 768 ? { only: BETWEEN, part } : { but: COLOURS, part }));
+  return found;
+}
+
 /** Planted faults, which the checks of this file must see. @param {Page} page @param {string} address @param {import('./tap.mjs').Tap} tap */
 async function plant(page, address, tap) {
   await open(page, `${address}attention.html`);
@@ -101,7 +119,16 @@ async function plant(page, address, tap) {
   tap.ok(await found(() => document.querySelector('[data-island=lab] .tag')?.remove()) > before, 'so are its words');
   tap.ok((await page.evaluate(() => { document.body.style.width = '3000px'; })) === undefined && (await sticksOut(page)).length > 0, 'a page that is too wide is seen');
   await page.evaluate(() => { document.querySelector('h1')?.insertAdjacentHTML('afterend', '<input>'); });
-  tap.ok((await axe(page, ['label'])).length > 0, 'a field without a name is seen by axe');
+  tap.ok((await axe(page, { only: ['label'] })).length > 0, 'a field without a name is seen by axe');
+  await page.evaluate(() => {
+    const box = document.createElement('div'), words = document.createElement('p');
+    words.textContent = 'more of it than there is room '.repeat(200);
+    // By script: the content policy refuses styles in markup.
+    Object.assign(box.style, { overflow: 'scroll', height: '40px' });
+    box.append(words);
+    document.querySelector('h1')?.after(box);
+  });
+  tap.ok((await axe(page, { only: BETWEEN })).length > 0, 'so is a box that only a mouse can scroll');
   const told = await page.evaluate(claims);
   const line = told.lines.find((l) => bareLength(l.text) > 20);
   tap.ok(line !== undefined && wrongLine({ ...line, line: line.line + 1 }) !== null, 'a line with another number is seen');
@@ -111,64 +138,95 @@ async function plant(page, address, tap) {
   tap.is(brokenLinks(new Map([['attention.html', broken]]), address, () => false).length, 2, 'an anchor and a page that are not there are seen');
   const faults = watch(page, address);
   await page.evaluate(() => { void fetch('https://vitrine.invalid/').catch(() => undefined); document.body.insertAdjacentHTML('beforeend', '<img src="data:," onerror="alert(1)">'); });
-  await page.waitForTimeout(300);
-  tap.ok(faults.some((f) => /vitrine\.invalid|Content Security Policy/.test(f)) && faults.some((f) => /inline/.test(f)), 'a request to another host and an inline script are refused, and seen', faults);
+  const both = await comes(() => faults.some((f) => /vitrine\.invalid|Content Security Policy/.test(f)) && faults.some((f) => /inline/.test(f)));
+  tap.ok(both, 'a request to another host and an inline script are refused, and seen', faults);
+}
+
+/** Faults at one width, in one theme or on one element alone. @param {Page} page @param {string} address @param {import('./tap.mjs').Tap} tap */
+async function plantAlone(page, address, tap) {
+  await open(page, `${address}index.html`);
+  const judged = { light: new Set(), dark: new Set() };
+  const at = async (/** @type {number} */ width, /** @type {'light' | 'dark'} */ theme) => {
+    await page.setViewportSize({ width, height: HEIGHT });
+    await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' });
+    return judge(page, width, theme, judged[theme]);
+  };
+  const all = async () => ({ wide: await at(1440, 'light'), dark: await at(1440, 'dark'), narrow: await at(320, 'light') });
+  tap.is(await all(), { wide: [], dark: [], narrow: [] }, 'a page without a fault');
+  await page.evaluate(() => {
+    document.querySelector('h1')?.insertAdjacentHTML('afterend', `<input class="planted-field"><p class="planted-narrow">pale where it is narrow</p>${'<p>as it should be</p>'.repeat(4)}<p class="planted-dark">dark on dark</p>${'<p>as it should be</p>'.repeat(4)}`);
+    for (const rule of ['.planted-field { display: none }', '@media (max-width: 320px) { .planted-field { display: block } .planted-narrow { color: #aaa } }', '@media (prefers-color-scheme: dark) { .planted-dark { color: #444 } }']) document.styleSheets[0]?.insertRule(rule, document.styleSheets[0].cssRules.length);
+  });
+  const { wide, dark, narrow } = await all();
+  const found = (/** @type {string[]} */ faults) => faults.map((fault) => fault.split(': ').slice(0, 2).join(': ')).sort();
+  tap.is(found(wide), [], 'words too pale and a field without a name that are there at 320 px only: not at 1440 px');
+  tap.is(found(narrow), ['axe color-contrast: .planted-narrow', 'axe label: input'], 'but there');
+  tap.is(found(dark), ['axe color-contrast: .planted-dark'], 'and one line of many that is too dark in the dark theme only');
 }
 const bareLength = (/** @type {string} */ text) => text.trim().length;
 
 await run(async (tap) => {
   const server = await serveByVitrine(folder);
   const browser = await launch();
-  const context = await browser.newContext({ reducedMotion: 'reduce', viewport: { width: 1440, height: HEIGHT } });
-  const screens = new Screens(join(root, 'build/screens'));
+  const context = await browser.newContext({ reducedMotion: 'reduce', serviceWorkers: 'block', viewport: { width: 1440, height: HEIGHT } });
+  const screens = new Screens(join(root, 'build/screens'), everything ? Infinity : 3);
   /** @type {Map<string, Claims>} */
   const told = new Map();
+  /** Ways of drawing text that were judged. */
+  const judged = { light: new Set(), dark: new Set() };
   let numbers = 0;
   const began = Date.now();
-  /** @param {string} name */
-  const look = async (name) => {
+  /** @param {Page} page @param {string[]} faults what goes wrong in it, a list that grows @param {string} name */
+  const look = async (page, faults, name) => {
     /** @type {string[]} */
     const bad = [];
-    for (const width of WIDTHS) {
-      // Opened anew for each width: what a page draws first depends on it.
-      const page = await context.newPage();
+    const view = views[name], part = view ? '[data-island]' : undefined;
+    const url = server.address + (view?.page ?? name);
+    const enter = async (/** @type {number} */ width) => {
+      // Two addresses may differ in the fragment alone.
+      await page.goto('about:blank');
       await page.setViewportSize({ width, height: HEIGHT });
-      const faults = watch(page, server.address);
       await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
-      const view = views[name];
-      await open(page, server.address + (view?.page ?? name));
+      await open(page, url);
       await view?.does(page);
-      if (width === WIDTHS[0] && !view) told.set(name, await page.evaluate(claims));
-      if (width === WIDTHS[0]) {
-        const labels = await page.evaluate(unlabelled);
-        numbers += labels.numbers;
-        tap.none(labels.faults, `${name}: ${labels.numbers} numbers of live parts, each under its source`);
-        const cells = view ? { faults: [], count: 0 } : await changedByWaking(page, server.address + name);
-        if (cells.count > 0) tap.none(cells.faults, `${name}: ${cells.count} cells show the same before and after it wakes`);
-      }
-      // The rest of the page is judged as it is without a visitor.
-      const part = view ? '[data-island]' : undefined;
-      const huge = await page.evaluate(() => document.querySelectorAll('*').length) >= HUGE;
-      const judged = width === WIDTHS[0] || !huge;
-      const at = (/** @type {string} */ theme) => (/** @type {string} */ fault) => `${width} px, ${theme}: ${fault}`;
-      bad.push(...(await sticksOut(page)).map(at('light')), ...(judged ? await axe(page, undefined, part) : []).map(at('light')));
-      const parts = huge || view ? 1 : undefined;
-      await screens.take(page, name, width, 'light', parts);
-      await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' });
-      // The theme changes colours and nothing else; the widest and the narrowest view have all of them.
-      bad.push(...(judged && width !== 768 ? await axe(page, ['color-contrast'], part) : []).map(at('dark')));
-      await screens.take(page, name, width, 'dark', parts);
-      bad.push(...faults.map(at('both')));
-      await page.close();
-    }
-    tap.none(bad, `${name}: ${WIDTHS.join(', ')} px, light and dark: no error, no other host, nothing sticks out, axe finds nothing`);
+    };
+    await enter(1440);
+    if (!view) told.set(name, await page.evaluate(claims));
+    const labels = await page.evaluate(unlabelled);
+    numbers += labels.numbers;
+    tap.none(labels.faults, `${name}: ${labels.numbers} numbers of live parts, each under its source`);
+    const cells = view ? { faults: [], count: 0 } : await changedByWaking(page, url);
+    if (cells.count > 0) tap.none(cells.faults, `${name}: ${cells.count} cells show the same before and after it wakes`);
+    const huge = await page.evaluate(() => document.querySelectorAll('*').length) >= HUGE;
+    const parts = huge || view ? 1 : undefined;
+    /** @param {number} width @param {'light' | 'dark'} theme @param {boolean} [scroll] once through the page, so that what waits to be seen is drawn before it is judged */
+    const see = async (width, theme, scroll = false) => {
+      await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' });
+      if (scroll || everything) await screens.take(page, name, width, theme, parts);
+      await page.setViewportSize({ width, height: HEIGHT });
+      bad.push(...(await judge(page, width, theme, judged[theme], part, huge)).map((fault) => `${width} px, ${theme}: ${fault}`));
+    };
+    await see(1440, 'light', true);
+    await see(1440, 'dark');
+    // The middle view is what becomes of the widest in a smaller window; the narrowest is entered anew: what a page draws first depends on its width.
+    await see(768, 'light');
+    if (everything) await see(768, 'dark');
+    await enter(320);
+    await see(320, 'dark', true);
+    await see(320, 'light');
+    await page.goto('about:blank');
+    bad.push(...faults.splice(0));
+    tap.none(bad, `${name}: 1440, 768, 320 px, light and dark: no error, no other host, nothing sticks out, axe finds nothing`);
   };
   const queue = [...pages, ...Object.keys(views).filter((name) => only.length === 0 || only.includes(name))];
   const work = async () => {
+    // One tab for all: it keeps what it has compiled.
+    const page = await context.newPage(), faults = watch(page, server.address);
     for (let name = queue.shift(); name !== undefined; name = queue.shift()) {
-      if (name in views || existsSync(join(folder, name))) await look(name);
+      if (name in views || existsSync(join(folder, name))) await look(page, faults, name);
       else tap.ok(false, `${name} is there`, ['pages.yaml lists it; the site does not have it']);
     }
+    await page.close();
   };
   await Promise.all([work(), work()]);
   screens.index();
@@ -176,15 +234,19 @@ await run(async (tap) => {
 
   // The source viewer, without scripts: it is what it is.
   const plain = await browser.newContext({ javaScriptEnabled: false, viewport: { width: 320, height: HEIGHT } });
-  const reader = await plain.newPage();
-  const viewerFaults = watch(reader, server.address);
+  /** @type {string[]} */
   const wide = [];
-  if (only.length === 0) for (const name of sources) {
-    await reader.goto(server.address + name, { waitUntil: 'load' });
-    told.set(name, await reader.evaluate(claims));
-    wide.push(...(await sticksOut(reader)).map((fault) => `${name}: ${fault}`));
-  }
-  tap.none([...viewerFaults, ...wide], `${sources.length} files in the source viewer: no error, nothing sticks out at 320 px`);
+  const left = only.length === 0 ? [...sources] : [];
+  const read = async () => {
+    const reader = await plain.newPage(), faults = watch(reader, server.address);
+    for (let name = left.shift(); name !== undefined; name = left.shift()) {
+      await reader.goto(server.address + name, { waitUntil: 'load' });
+      told.set(name, await reader.evaluate(claims));
+      wide.push(...[...await sticksOut(reader), ...faults.splice(0)].map((fault) => `${name}: ${fault}`));
+    }
+  };
+  await Promise.all([read(), read()]);
+  tap.none(wide, `${sources.length} files in the source viewer: no error, nothing sticks out at 320 px`);
 
   const all = [...told.entries()];
   const lines = all.flatMap(([name, page]) => page.lines.map((l) => ({ name, l })));
@@ -198,7 +260,10 @@ await run(async (tap) => {
     tap.none(brokenLinks(told, server.address, (path) => existsSync(join(folder, path)) || path === 'vitrine-mathematics.pdf'), `${count} links on ${all.length} pages lead to a file and an anchor`);
     tap.ok(lines.length > 1000 && labels.length > 50 && anchors.length > 500, 'and there was something to compare');
   }
-  if (only.length === 0) await plant(await context.newPage(), server.address, tap);
+  if (only.length === 0) {
+    await plantAlone(await context.newPage(), server.address, tap);
+    await plant(await context.newPage(), server.address, tap);
+  }
   await browser.close();
   await server.close();
 });

@@ -6,12 +6,12 @@
  * with `vitrine generate`; one wrong byte in each file is planted; foreign and hostile files are loaded.
  * Speaks TAP.
  */
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { appendFileSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { axe, launch, open, watch as watchAll } from './browser.mjs';
+import { axe, launch, open, watch } from './browser.mjs';
 import { config, MARKUP, tokenizer, weights } from './foreign.mjs';
 import { unlabelled } from './labels.mjs';
 import { root, serveByVitrine } from './servers.mjs';
@@ -34,18 +34,16 @@ const sha256 = (/** @type {Uint8Array | string} */ bytes) => createHash('sha256'
 const manifest = JSON.parse(readFileSync(join(data, 'manifest.json'), 'utf8'));
 const visible = (/** @type {string} */ text) => text.replace(/\s+/g, ' ').trim();
 
-/** Pages of these tests have no offline worker, so that a file can be spoilt on its way; that it is missing is no fault. @param {Page} page @param {string} address */
-const watch = (page, address) => ({ list: watchAll(page, address), get faults() { return this.list.filter((f) => !f.includes('Service Worker registration blocked')); } });
-/** @param {Browser} browser @param {object} [more] */
+/** Without an offline worker, so that a file can be spoilt on its way. @param {Browser} browser @param {object} [more] */
 const fresh = async (browser, more = {}) => (await browser.newContext({ serviceWorkers: 'block', viewport: { width: 1440, height: 900 }, reducedMotion: 'reduce', ...more })).newPage();
 /** The model is there and the text was read. @param {Page} page */
-const ready = (page) => page.locator('.pnext .br').first().waitFor({ timeout: 60_000 });
+const ready = (page) => page.locator('.pnext .br').first().waitFor();
 /** @param {Page} page */
 const drawn = async (page) => (await page.locator('.outp .gt').allTextContents()).join('');
 /** No more is being drawn. @param {Page} page @param {number} [count] spans that there must be */
 const still = async (page, count) => {
-  if (count !== undefined) await page.waitForFunction((n) => document.querySelectorAll('.outp .gt').length === n || document.querySelector('.eot'), count, { timeout: 60_000 });
-  await page.locator('.outp[aria-busy=false]').waitFor({ timeout: 60_000 });
+  if (count !== undefined) await page.waitForFunction((n) => document.querySelectorAll('.outp .gt').length === n || document.querySelector('.eot'), count);
+  await page.locator('.outp[aria-busy=false]').waitFor();
 };
 /** @param {Page} page @param {string} name */
 const put = async (page, name) => page.locator(`.sl:has-text("${name}") input`);
@@ -82,7 +80,7 @@ async function onDemand(tap, browser, address) {
   const { faults: bare, numbers } = await page.evaluate(unlabelled);
   tap.none(bare, 'every number has its source');
   tap.ok(numbers > 50, `${numbers} numbers were looked at`);
-  tap.none(seen.faults, 'no error, no other host');
+  tap.none(seen, 'no error, no other host');
   await page.context().close();
 }
 
@@ -134,9 +132,17 @@ async function keyboardAndSliders(tap, browser, address) {
   await page.keyboard.press('Home');
   await page.waitForFunction(() => /^1 of/.test(document.querySelector('.dist .push')?.textContent ?? ''));
   tap.is(await kept(), `1 of ${V} kept`, 'temperature 0: the most probable alone');
-  tap.none(seen.faults, 'no error');
+  tap.none(seen, 'no error');
   await page.context().close();
 }
+
+/** A slow model, on any machine: fifty tokens at 20 ms, then one a second, so that a thousand are not drawn before the test has looked. Each waits where the worker lets messages in. @param {Page} page */
+const slowly = (page) => page.route(/\/worker-[^/]*\.js$/, async (route) => {
+  const answer = await route.fetch();
+  const pace = `{ let drawn = 0; const post = MessagePort.prototype.postMessage, clock = new Int32Array(new WebAssembly.Memory({ initial: 1, maximum: 1, shared: true }).buffer);
+MessagePort.prototype.postMessage = function (message) { Atomics.wait(clock, 0, 0, drawn++ < 50 ? 20 : 1000); post.call(this, message); }; }\n`;
+  await route.fulfill({ response: answer, body: pace + await answer.text() });
+});
 
 /** @param {Tap} tap @param {Browser} browser @param {string} address */
 async function drawing(tap, browser, address) {
@@ -165,27 +171,30 @@ async function drawing(tap, browser, address) {
   await page.locator('.seed input').fill('8');
   await page.locator('.seed input').press('Enter');
   await page.locator('.smp [role=status]:has-text("Settings changed")').waitFor();
-  await page.waitForURL((url) => !url.hash.includes('drawn'));
-  tap.ok(page.url().includes('seed=8'), 'a changed seed is said, and the address asks for no draws that it cannot repeat');
+  await page.waitForURL((url) => url.hash.includes('seed=8') && !url.hash.includes('drawn'));
+  tap.ok(true, 'a changed seed is said, and the address asks for no draws that it cannot repeat');
 
-  await page.goto('about:blank');
-  await page.addInitScript(() => {
+  const slow = await fresh(browser), seenSlow = watch(slow, address);
+  await slowly(slow);
+  await slow.addInitScript(() => {
     const states = new Set();
     Object.assign(globalThis, { states });
     new MutationObserver(() => states.add(document.querySelectorAll('.outp .gt').length)).observe(document, { childList: true, subtree: true });
   });
-  await page.goto(`${address}playground.html#play?text=${encodeURIComponent(text)}&drawn=1000`);
-  await page.locator('.outp .gt').first().waitFor();
-  await page.waitForFunction(() => /** @type {any} */ (globalThis).states.size >= 4);
-  tap.ok(await page.locator('.outp[aria-busy=true]').count() === 1, 'text comes as it is drawn: more and more of it stands there while the model draws on');
-  await page.getByRole('button', { name: 'Stop' }).click();
-  await still(page);
-  const stopped = await page.locator('.outp .gt').count();
+  await slow.goto(`${address}playground.html#play?text=${encodeURIComponent(text)}&drawn=1000`);
+  await slow.waitForFunction(() => /** @type {any} */ (globalThis).states.size >= 4);
+  tap.ok(await slow.locator('.outp[aria-busy=true]').count() === 1, 'text comes as it is drawn: more and more of it stands there while the model draws on');
+  await slow.getByRole('button', { name: 'Stop' }).click();
+  await still(slow);
+  const stopped = await slow.locator('.outp .gt').count();
   tap.ok(stopped > 0 && (stopped < 1000), `Stop ends a run of draws: ${stopped} of 1000`);
+
+  tap.none(seenSlow, 'no error on the way');
+  await slow.context().close();
 
   const long = 'She was not at all sorry to see him go. '.repeat(2000);
   await page.locator('#play-text').fill(long);
-  await page.locator('.pwindow').waitFor({ timeout: 60_000 });
+  await page.locator('.pwindow').waitFor();
   const T = Math.min(manifest.model.context, manifest.settings?.seq ?? manifest.model.context);
   tap.ok((await page.locator('.pwindow').innerText()).includes(`reads the last ${T} of them`), 'a text of 80,000 characters: the window is named');
   await page.waitForFunction((n) => document.querySelectorAll('.chip').length === n, T);
@@ -199,7 +208,7 @@ async function drawing(tap, browser, address) {
   await still(page, 20);
   const words = await page.locator('.smp > [role=status]').innerText();
   tap.show(`drawing with the list of candidates, in Chromium: ${words}`);
-  tap.none(seen.faults, 'no error');
+  tap.none(seen, 'no error');
   await page.context().close();
 }
 
@@ -244,6 +253,7 @@ async function ownFiles(tap, browser, address) {
   await page.getByRole('button', { name: 'Draw twenty' }).click();
   await still(page, 20);
   const here = await drawn(page);
+  await page.waitForURL(/&drawn=20$/);
   const native = execFileSync(command, ['generate', data, '--prompt', prompt, '--max-tokens', '20', '--temperature', '0.9', '--top-k', '30', '--top-p', '0.9', '--seed', '7', '--json'], { encoding: 'utf8' });
   tap.ok(here.length > 0 && native.includes(JSON.stringify(here).slice(1, -1)), 'the same text, settings and seed: what vitrine generate writes', [`page: ${here}`, `native: ${native}`]);
 
@@ -287,7 +297,7 @@ async function ownFiles(tap, browser, address) {
   await box.setInputFiles(/** @type {any} */ (good.slice(0, 2)));
   await ready(page);
   tap.ok(true, 'and taken from the field');
-  tap.none(seen.faults, 'no error, no dialog, no other host');
+  tap.none(seen, 'no error, no dialog, no other host');
 
   const site = await fresh(browser);
   await open(site, `${address}playground.html#play?text=${encodeURIComponent(text)}`);
@@ -307,9 +317,11 @@ function spoilt(bytes, at = Math.floor(bytes.length / 2)) {
 /** @param {Tap} tap @param {Browser} browser @param {string} address */
 async function wrongBytes(tap, browser, address) {
   const files = ['manifest.json', 'manifest.sha256', 'model.safetensors', 'tokenizer.json', 'config.json', 'window.safetensors', 'metrics.jsonl', '../../vitrine.wasm'];
+  // One tab for all: it keeps what it has compiled, and of a page that it left nothing.
+  const page = await fresh(browser);
   /** Opens `where` with a file of `as` spoilt. @param {string} as @param {string} name @param {string} where @param {(page: Page) => Promise<void>} look */
   const spoil = async (as, name, where, look) => {
-    const page = await fresh(browser);
+    await page.goto('about:blank');
     const path = new URL(`data/${as}/${name}`, address).pathname;
     const bytes = readFileSync(join(/** @type {string} */ (folder), 'data', as, name));
     // Of the module a byte of its data: it still runs, and is another all the same.
@@ -319,12 +331,12 @@ async function wrongBytes(tap, browser, address) {
     await page.goto(address + where);
     await look(page);
     tap.ok(used > 0, `data/${as}/${name}: the page asked for it`);
-    await page.context().close();
+    await page.unrouteAll();
   };
   for (const name of files) {
     await spoil('lab', name, 'attention.html#lab?src=model', async (page) => {
       const note = page.locator('#lab [role=alert]');
-      await note.waitFor({ timeout: 60_000 });
+      await note.waitFor();
       const said = await note.innerText();
       tap.ok(/mismatch/i.test(said) && said.includes(name === 'manifest.sha256' ? 'manifest.json' : name), `lab, one wrong bit in ${name}: a mismatch is shown`, [said]);
       tap.is(await page.locator('#lab :is(.heads, .fig, .led, .prov)').count(), 0, `lab, ${name}: no number is drawn`);
@@ -332,7 +344,7 @@ async function wrongBytes(tap, browser, address) {
     if (name === 'window.safetensors' || name === 'metrics.jsonl') continue;
     await spoil('playground', name, 'playground.html#play', async (page) => {
       const note = page.locator('.pstart [role=alert]');
-      await note.waitFor({ timeout: 60_000 });
+      await note.waitFor();
       const said = await page.locator('.pstart').innerText();
       tap.ok(said.includes('MISMATCH') && said.includes((name === 'manifest.sha256' ? 'manifest.json' : name).replace('../../', '')), `playground, one wrong bit in ${name}: a mismatch is shown`, [said]);
       tap.is(await page.locator(':is(.pmaps, .pnext, .chip)').count(), 0, `playground, ${name}: no number is drawn`);
@@ -340,7 +352,7 @@ async function wrongBytes(tap, browser, address) {
   }
   for (const as of ['playground', 'lab']) {
     await spoil(as, 'metrics.jsonl', 'training.html', async (page) => {
-      await page.locator('html[data-awake]').waitFor({ state: 'attached', timeout: 60_000 });
+      await page.locator('html[data-awake]').waitFor({ state: 'attached' });
       await page.locator('#run').scrollIntoViewIfNeeded();
       if (as === 'lab') await page.getByRole('button', { name: 'of the attention lab' }).click();
       await page.locator('#run [role=alert]').waitFor();
@@ -348,6 +360,7 @@ async function wrongBytes(tap, browser, address) {
       tap.is(await page.locator('#run :is(.runfigures, canvas)').count(), 0, `training, ${as}: no number is drawn`);
     });
   }
+  await page.context().close();
 }
 
 /** A server with a run to follow. @param {string} runFolder @param {number} port */
@@ -382,7 +395,7 @@ async function training(tap, browser, address) {
   }
   const { faults: bare } = await page.evaluate(unlabelled);
   tap.none(bare, 'training: every number has its source');
-  tap.none(seen.faults, 'training: no error');
+  tap.none(seen, 'training: no error');
   await page.getByRole('button', { name: 'Follow a run in progress' }).click();
   await page.locator('#live:has-text("There is no run to follow here")').waitFor();
   tap.ok(true, 'where no run is served, that is said plainly');
@@ -395,13 +408,13 @@ async function training(tap, browser, address) {
   let server = await serveRun(runFolder, 0);
   const live = await fresh(browser);
   await live.goto(`${server.address}training.html#live`);
-  const status = (/** @type {number} */ step) => live.locator('#live [role=status]').filter({ hasText: new RegExp(`step ${step}( of|$)`) }).waitFor({ timeout: 40_000 });
+  const status = (/** @type {number} */ step) => live.locator('#live [role=status]').filter({ hasText: new RegExp(`step ${step}( of|$)`) }).waitFor();
   await status(JSON.parse(/** @type {string} */ (lines[9])).step);
   appendFileSync(join(runFolder, 'metrics.jsonl'), lines.slice(10, 20).join(''));
   await status(JSON.parse(/** @type {string} */ (lines[19])).step);
   tap.ok(true, 'a run in progress: later steps come by themselves');
   await server.close();
-  await live.locator('#live [role=status]:has-text("The connection is lost")').waitFor({ timeout: 40_000 });
+  await live.locator('#live [role=status]:has-text("The connection is lost")').waitFor();
   appendFileSync(join(runFolder, 'metrics.jsonl'), lines.slice(20, 30).join(''));
   server = await serveRun(runFolder, server.port);
   await status(JSON.parse(/** @type {string} */ (lines[29])).step);
@@ -413,11 +426,31 @@ async function training(tap, browser, address) {
   await server.close();
 }
 
+/** speed.mjs says what it measured, of what kind each figure is, and what is wrong with its words. @param {Tap} tap */
+async function speed(tap) {
+  const measure = (/** @type {string[]} */ ...args) => spawnSync(process.execPath, [join(root, 'site/browser/speed.mjs'), ...args], { encoding: 'utf8' });
+  const { status, stdout, stderr } = measure(/** @type {string} */ (folder), '--quick', '--json');
+  tap.is([status, stderr], [0, ''], 'speed.mjs measures');
+  const told = JSON.parse(stdout || '{"cases":[]}');
+  tap.is(told.cases.map((/** @type {any} */ c) => [c.name, c.unit, c.target, c.target_of]), [['lab-step', 'steps/s', 0.016, 'seconds'], ['lab-step-picture', 'steps/s', null, null], ['playground', 'tokens/s', 200, 'rate'], ['playground-full', 'tokens/s', null, null]], 'four cases, two with a target');
+  tap.none(told.cases.flatMap((/** @type {any} */ c) => {
+    const whole = c.samples >= 1 && c.low > 0 && c.low <= c.seconds && c.seconds <= c.high && Math.abs(c.rate * c.seconds - 1) < 1e-9;
+    const met = c.target === null ? null : c.target_of === 'rate' ? c.rate >= c.target : c.seconds <= c.target;
+    return whole && c.met === met ? [] : [JSON.stringify(c)];
+  }), 'each with its quartiles around the median, and met where it is');
+  tap.is(told.missed, told.cases.filter((/** @type {any} */ c) => c.met === false).length, 'as many missed as are');
+  tap.is(told.model?.parameters, manifest.model.parameters, 'and whose tokens they are');
+  for (const [args, expected, line] of /** @type {const} */ ([[[], 2, /expected one, a site with models/], [['--fast', String(folder)], 2, /no option --fast/], [[join(root, 'build/site')], 3, /manifest\.json: not there/]])) {
+    const wrong = measure(...args);
+    tap.ok(wrong.status === expected && line.test(wrong.stderr) && /^[^\n]+\n$/.test(wrong.stderr) && wrong.stdout === '', `refused: ${line.source}`, [wrong.stderr]);
+  }
+}
+
 await run(async (tap) => {
   const server = await serveByVitrine(folder);
   const browser = await launch();
   try {
-    for (const test of [onDemand, keyboardAndSliders, drawing, addresses, ownFiles, wrongBytes, training]) {
+    for (const test of [onDemand, keyboardAndSliders, drawing, addresses, ownFiles, wrongBytes, training, speed]) {
       const before = Date.now();
       await test(tap, browser, server.address).catch((error) => tap.ok(false, `${test.name} ran to its end`, [error instanceof Error ? (error.stack ?? error.message) : String(error)]));
       console.log(`# ${test.name}: ${((Date.now() - before) / 1000).toFixed(1)} s`);

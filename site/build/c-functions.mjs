@@ -32,7 +32,7 @@
  * @typedef {ReadonlyMap<string, string>} NameMacros  Macro -> prefix of the names that it makes.
  */
 
-const SUFFIX = /_(f32|f64|c128|f128|fast|portable|avx2|avx512|wasm)$/;
+const SUFFIX = /_(f32|f64|c128|f128|fast|portable|avx2|avx512|neon|wasm)$/;
 
 /**
  * Macros that make names: #define GPT(name) gpt_##name##_f32. REF's prefix is left
@@ -96,13 +96,11 @@ function declared(node) {
 }
 
 /**
- * All nodes below one, the node first.
- * @param {Node} node @returns {Generator<Node>}
+ * All nodes of some types within one, in their order. The parser looks for them itself: to visit
+ * each node of a tree from here takes longer than to parse it.
+ * @param {Node} node @param {string[]} types @returns {Node[]}
  */
-function* below(node) {
-  yield node;
-  for (const child of node.namedChildren) if (child) yield* below(child);
-}
+const within = (node, types) => node.descendantsOfType(types).filter((n) => n !== null);
 
 /**
  * What a function calls, and the functions whose names it passes on.
@@ -114,15 +112,14 @@ function usesOf(body, whole, names) {
   const uses = [];
   /** @type {Set<string>} */
   const own = new Set();                    // variables and parameters hide functions
-  for (const node of below(whole))
-    if (['parameter_declaration', 'declaration', 'init_declarator'].includes(node.type))
-      for (const d of node.childrenForFieldName('declarator')) if (d) own.add(declared(d)?.text ?? '');
+  for (const node of within(whole, ['parameter_declaration', 'declaration', 'init_declarator']))
+    for (const d of node.childrenForFieldName('declarator')) if (d) own.add(declared(d)?.text ?? '');
   /** @param {Node} node */
   const add = (node) => {
     for (const name of names.get(node.startIndex) ?? [node.text])
       uses.push({ name, line: node.startPosition.row + 1 });
   };
-  for (const node of below(body)) {
+  for (const node of within(body, ['call_expression', 'identifier'])) {
     if (node.type === 'call_expression') {
       const called = node.childForFieldName('function');
       const field = called?.type === 'field_expression' ? called.childForFieldName('field') : null;
@@ -200,7 +197,7 @@ export function readC(parser, source, macros) {
   const statements = [];
   /** @type {Set<number>} */
   const computing = new Set();
-  for (const node of below(tree.rootNode)) {
+  for (const node of within(tree.rootNode, ['function_definition', ...STATEMENTS])) {
     const start = node.startPosition.row + 1, end = node.endPosition.row + 1;
     if (computes(node)) computing.add(end);
     if (STATEMENTS.has(node.type))

@@ -63,8 +63,11 @@ function readFiles(root) {
   return Object.fromEntries(paths.sort().map((p) => [p, readFileSync(join(root, p), 'utf8')]));
 }
 
-/** @param {Record<string, string>} files */
-async function parseAll(files) {
+/** @typedef {{ files: Record<string, string>, parsed: Map<string, import('./c-functions.mjs').CFile> }} Tree */
+
+/** The files of a tree, and what is in those of C. @param {string} root @returns {Promise<Tree>} */
+export async function readTree(root) {
+  const files = readFiles(root);
   const require = createRequire(import.meta.url);
   await Parser.init();
   const parser = new Parser();
@@ -73,7 +76,7 @@ async function parseAll(files) {
   const macros = nameMacros(paths.filter((p) => !p.startsWith('tests/')).map((p) => files[p] ?? ''));
   const parsed = new Map(paths.map((p) => [p, readC(parser, files[p] ?? '', macros)]));
   parser.delete();
-  return parsed;
+  return { files, parsed };
 }
 
 /**
@@ -167,9 +170,9 @@ function revision(root) {
   return { commit, modified, link: remote && pushed && !modified ? linkBase(remote, commit) : null };
 }
 
-/** @param {string} root @returns {Promise<SourceMap>} */
-export async function makeMap(root) {
-  const rows = eqmap(root), files = readFiles(root), parsed = await parseAll(files);
+/** @param {string} root @param {Tree} [tree] what was read of it @returns {Promise<SourceMap>} */
+export async function makeMap(root, tree) {
+  const rows = eqmap(root), { files, parsed } = tree ?? await readTree(root);
   const lost = [...parsed].flatMap(([path, f]) => f.lost.map((l) => `${path}:${l.line}: ${l.name}: the grammar of C does not see this function`));
   if (lost.length > 0) throw new MapError(lost);
   const functions = callGraph(parsed);

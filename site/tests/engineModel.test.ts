@@ -225,6 +225,9 @@ describe('a model', () => {
     expect(() => model.next(new Float64Array(3).fill(NaN), on)).toThrow(/NaN/);
     expect(() => engine.openModel({ ...sizes, NH: 5 }, () => new Float32Array(1))).toThrow(EngineError);
     expect(() => engine.openModel({ ...sizes, V: 2 ** 23 }, () => new Float32Array(1))).toThrow(/size overflows/);
+    const one = { L: 1, C: 1, NH: 1, FF: 1, T: 4, V: 257, tied: true }, most = 2 ** 31 - 1;
+    for (const wraps of [{ L: 2, FF: most }, { V: most, tied: false }, { L: most }])    // NUM-01: in 32 bits, small
+      expect(() => engine.openModel({ ...one, ...wraps }, () => new Float32Array(1))).toThrow(/size overflows/);
     expect(() => engine.openModel(sizes, () => new Float32Array(1))).toThrow(/wte.weight: 1 numbers, expected 204/);
     model.close();
   });

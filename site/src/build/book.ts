@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import { existsSync, readFileSync, writeFileSync, copyFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { extname, join, normalize } from 'node:path';
+import { sha256 } from './finish';
 import type { Paths } from './site';
 
 const types: Readonly<Record<string, string>> = { '.html': 'text/html; charset=utf-8', '.css': 'text/css', '.js': 'text/javascript', '.svg': 'image/svg+xml', '.wasm': 'application/wasm' };
@@ -63,6 +64,7 @@ export async function printBook(paths: Paths): Promise<number> {
     const { pdf, links } = relativeLinks(printed, server.address);
     const file = join(paths.work, 'vitrine-mathematics.pdf');
     writeFileSync(file, pdf);
+    writeFileSync(join(paths.work, 'book.of'), sha256(readFileSync(join(site, 'book.html'))));
     copyFileSync(file, join(site, 'vitrine-mathematics.pdf'));
     console.log(`book: build/site/vitrine-mathematics.pdf, ${(pdf.length / 1024).toFixed(0)} KB, ${links} links to addresses`);
   } finally {

@@ -19,13 +19,17 @@ interface Loads {
   readonly asked: readonly string[];
 }
 
-function packed(file: string): number {
-  return gzipSync(readFileSync(file), { level: 9 }).length;
+/** Each file once: most scripts and styles are of many pages. */
+function once(size: (bytes: Uint8Array) => number): (file: string) => number {
+  const known = new Map<string, number>();
+  return (file) => {
+    const bytes = known.get(file) ?? size(readFileSync(file));
+    known.set(file, bytes);
+    return bytes;
+  };
 }
-
-function brotli(file: string): number {
-  return brotliCompressSync(readFileSync(file)).length;
-}
+const packed = once((bytes) => gzipSync(bytes, { level: 9 }).length);
+const brotli = once((bytes) => brotliCompressSync(bytes).length);
 
 const shown = (bytes: number): string => (bytes / KB).toFixed(1).padStart(8);
 

@@ -14,7 +14,8 @@ import { equationNumber, sectionNumber } from './numbering';
 
 const id = word(/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/, 'a name in kebab case');
 const labelName = word(/^[a-z]+\.[a-z0-9]+$/, 'a label such as attn.softmax');
-const cName = word(/^[A-Za-z_][A-Za-z0-9_]*$|^[a-z]+\.[a-z0-9]+$/, 'the name of a C function or a label');
+/** Of a function whose name several files have, its file before it: filters.c:nth. */
+const cName = word(/^([a-z0-9_]+\.[ch]:)?[A-Za-z_][A-Za-z0-9_]*$|^[a-z]+\.[a-z0-9]+$/, 'the name of a C function or a label');
 const tensorName = word(/^[A-Za-z][A-Za-z0-9_]*$/, 'the name of a tensor');
 const source = oneOf('example', 'model', 'codelab', 'measured', 'input');
 

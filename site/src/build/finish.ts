@@ -17,7 +17,7 @@ export function filesUnder(folder: string): string[] {
   return found;
 }
 
-const sha256 = (bytes: Uint8Array | string): string => createHash('sha256').update(bytes).digest('hex');
+export const sha256 = (bytes: Uint8Array | string): string => createHash('sha256').update(bytes).digest('hex');
 
 /** The worker's text with the list of files: a change of any file changes the worker, so browsers see it. */
 function writeWorker(folder: string): void {
@@ -31,6 +31,14 @@ function writeWorker(folder: string): void {
   writeFileSync(path, text.replace('__VITRINE_FILES__', () => quoted).replace('__VITRINE_VERSION__', sha256(json).slice(0, 16)));
 }
 
+const BOOK = 'vitrine-mathematics.pdf';
+
+/** Was the PDF printed from this book.html? It names its style sheets by their hash. */
+function printed(paths: Paths, site: string): boolean {
+  const of = join(paths.work, 'book.of'), page = join(site, 'book.html');
+  return [of, page, join(paths.work, BOOK)].every((file) => existsSync(file)) && readFileSync(of, 'utf8') === sha256(readFileSync(page));
+}
+
 export function finish(paths: Paths): number {
   const site = join(paths.root, 'build/site');
   const fresh = `${site}.new`;
@@ -41,9 +49,8 @@ export function finish(paths: Paths): number {
   cpSync(paths.out, fresh, { recursive: true });
   const wasm = join(paths.root, 'build/wasm/vitrine.wasm');
   if (existsSync(wasm)) copyFileSync(wasm, join(fresh, 'vitrine.wasm'));
-  const book = join(paths.work, 'vitrine-mathematics.pdf');
   writeWorker(fresh);
-  if (existsSync(book)) copyFileSync(book, join(fresh, 'vitrine-mathematics.pdf'));
+  if (printed(paths, fresh)) copyFileSync(join(paths.work, BOOK), join(fresh, BOOK));
   rmSync(site, { recursive: true, force: true });
   renameSync(fresh, site);
   console.log(`site: build/site, ${filesUnder(site).length} files`);

@@ -49,7 +49,8 @@ function checkSources(c: Concept, map: SourceMap, faults: Faults): void {
     if (e.derived && e.id in map.labels) faults.add(c.file, `equations[${i}].id`, `"${e.id}" is a label of the C code: this equation is computed, not derived`);
   });
   c.implementation.forEach((name, i) => {
-    if (name !== '' && !(name in (name.includes('.') ? map.labels : map.functions))) faults.add(c.file, `implementation[${i}]`, `no ${name.includes('.') ? 'label' : 'function'} "${name}" in the C code`);
+    const label = name.includes('.') && !name.includes(':');   /* filters.c:nth is a function with its file */
+    if (name !== '' && !(name in (label ? map.labels : map.functions))) faults.add(c.file, `implementation[${i}]`, `no ${label ? 'label' : 'function'} "${name}" in the C code`);
   });
   c.where.forEach((name, i) => {
     if (name !== '' && !(name in map.functions)) faults.add(c.file, `where[${i}]`, `no function "${name}" in the C code`);

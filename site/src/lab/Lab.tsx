@@ -74,10 +74,11 @@ function useAddress(state: LabState, apply: (state: LabState, notes: readonly st
   useEffect(() => {
     if (first.current) { first.current = false; return undefined; }
     let latest = true;
+    const before = location.hash;   /* another one, by the time this is written, is the reader's own: it stays */
     const timer = setTimeout(() => {
       address().then(({ formatAddress }) => {
         const written = formatAddress(state);
-        if (latest && written !== location.hash && !(written === '#lab' && location.hash === '')) history.replaceState(history.state, '', written);
+        if (latest && location.hash === before && written !== location.hash && !(written === '#lab' && location.hash === '')) history.replaceState(history.state, '', written);
       }, (error: unknown) => console.error(error));
     }, 120);
     return () => { latest = false; clearTimeout(timer); };

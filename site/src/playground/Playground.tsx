@@ -60,9 +60,10 @@ function useAddress(state: Play, live: boolean, apply: (state: Play, notes: read
   }, []);
   useEffect(() => {
     if (!live) return undefined;
+    const before = location.hash;   /* another one, by the time this is written, is the reader's own: it stays */
     const timer = setTimeout(() => {
       const address = formatPlay(state);
-      if (address !== location.hash) history.replaceState(history.state, '', address);
+      if (location.hash === before && address !== before) history.replaceState(history.state, '', address);
     }, 150);
     return () => clearTimeout(timer);
   }, [state, live]);
@@ -163,11 +164,9 @@ function PlaygroundView(): JSX.Element {
   }, [typed]);
   useEffect(() => {
     if (!opened) return;
-    void d.readText(text, filters).then((ok) => {
-      const count = pending.current;
-      pending.current = 0;
-      if (ok && count > 0) onDraw(count);
-    });
+    const count = pending.current;  /* taken at once: a text that another address overtakes draws nothing, and leaves that one its own */
+    pending.current = 0;
+    void d.readText(text, filters).then((ok) => { if (ok && count > 0) onDraw(count); });
   }, [opened, text, visit]);
   useEffect(() => { if (d.read) d.filter(filters); }, [filters]);
 

@@ -113,13 +113,14 @@ export function useDoings(): Doings {
   const readText = useCallback(async (text: string, filters: Filters): Promise<boolean> => {
     const mine = ++turn.current;
     desk.current?.stop();
+    // At once: what is drawn from here on, even before the answer comes, is of the new text.
+    draws.current = [];
+    setRun(NO_RUN);
     try {
       const found = await (await deskOf()).ask<'read'>({ kind: 'read', text, filters });
       if (mine !== turn.current) return false;
-      draws.current = [];
       setRead(found);
       setNext(found.next);
-      setRun(NO_RUN);
       setProblem(null);
       return true;
     } catch (error) {
