@@ -32,7 +32,7 @@ int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "dump") == 0) return bits_dump(argc, argv);
     if (argc > 1 && strcmp(argv[1], "compare") == 0) return bits_compare(argc, argv);
-    static const char *const isas[] = { "portable", "avx2", "avx512" };
+    const ops *kernels;
     static const int threads[] = { 1, 2, 3, 7 };
     const gpt_config z = { .L = 2, .C = 32, .NH = 2, .FF = 128, .T = 32, .V = 757 };
     model_case c;
@@ -47,10 +47,10 @@ int main(int argc, char **argv)
     loss = 0;
     for (size_t i = 0; i < 100; i++) loss += model_case_step(&c, i * (c.count / 100));
     print("c128", 0, NULL, 0, NULL, 0, loss);
-    for (size_t i = 0; i < 3; i++)
-        for (size_t k = 0; k < 4 && ops_pick(isas[i]); k++) {
-            loss = model_case_fast(&c, ops_pick(isas[i]), threads[k], logits, grads);
-            print(isas[i], threads[k], logits, n, grads, c.count, loss);
+    for (size_t i = 0; (kernels = ops_runs(i)) != NULL; i++)
+        for (size_t k = 0; k < 4; k++) {
+            loss = model_case_fast(&c, kernels, threads[k], logits, grads);
+            print(kernels->name, threads[k], logits, n, grads, c.count, loss);
         }
     free(grads);
     free(logits);

@@ -72,7 +72,15 @@ broken() {                              # PART DESC
 }
 cut_by() { truncate -s -"$1" broken/state.safetensors; }
 copy() { cp -r m broken; }
-copy; cut_by 1; broken "broken/state.safetensors: " "cut by one byte"
+copy; cut_by 1; broken "the file is 1 byte short (is it cut off?)" "cut by one byte"
+copy; cut_by 5000; broken "the file is 5000 bytes short (is it cut off?)" "cut by more than a tensor"
+# The last digit of the stored sha256: its first ones are no help to who compares them.
+copy; /usr/bin/python3 -c 'import re
+raw = open("broken/state.safetensors", "rb").read()
+m = re.search(rb"\"sha256\": ?\"[0-9a-f]{63}([0-9a-f])", raw)
+digit = b"0" if m[1] != b"0" else b"1"
+open("broken/state.safetensors", "wb").write(raw[:m.start(1)] + digit + raw[m.end(1):])' || exit 1
+broken 'its header says the same for 63 digits, and then "' "its sha256's last digit"
 copy; truncate -s +1 broken/state.safetensors; broken "broken/state.safetensors: " "a byte too many"
 copy; truncate -s 7 broken/state.safetensors; broken "broken/state.safetensors: " "seven bytes"
 copy; truncate -s 0 broken/state.safetensors; broken "broken/state.safetensors: " "empty"
@@ -159,11 +167,12 @@ chmod 555 locked; chmod -R a+rX m; chmod a-w m m/*
 user() { unprivileged "$vitrine" "$@" >/dev/null; }
 refuses 4 "locked/new" "a folder that may not be written: anew" \
     user train --preset tiny --data c.csv --steps 6 --out locked/new
-refuses 4 "m/" "resume" user train --preset tiny --data c.csv --out m --resume
+refuses 4 "m: cannot be written" "resume" user train --preset tiny --data c.csv --out m --resume
 survives "an unwritable folder"
 chmod -R u+w m; cp c.csv secret.csv; chmod 000 secret.csv
+mkdir open; chmod 777 open
 refuses 4 "secret.csv: " "a text that may not be read" \
-    user train --preset tiny --data secret.csv --out locked/new
+    user train --preset tiny --data secret.csv --out open/new
 echo > file
 refuses 4 "file" "a file where the folder should be" only_errors train --data c.csv --steps 2 --out file
 
@@ -184,7 +193,7 @@ else full() { limited "$@"; }; fi
 train --data c.csv --steps 6 --stop-at 3 --out disk/m > .out 2>&1
 kept=$(state disk/m)
 dd if=/dev/zero of=disk/fill bs=1k count=2000 2>/dev/null
-refuses 4 "disk/m/" "a full disk" full "$vitrine" train --data c.csv --out disk/m --resume
+refuses 4 "disk/m" "a full disk" full "$vitrine" train --data c.csv --out disk/m --resume
 is "$(state disk/m)" "$kept" "a full disk: the old checkpoint is as it was"
 exits 0 "a full disk: and loads" "$vitrine" info disk/m --json
 is "$(key step)" 3 "a full disk: at its step"

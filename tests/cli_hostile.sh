@@ -28,12 +28,12 @@ one="--op softmax --case 1"
 # ---- where a report goes --------------------------------------------------------
 # shellcheck disable=SC2086                     # $one is words
 {
-refuses 2 "--junit good.c: is the file that is to be checked" "--junit over the kernel" \
+refuses 2 "--junit good.c: is the file that is read" "--junit over the kernel" \
     check --kernel good.c $one --junit good.c
-refuses 2 "--junit good.c: is the file that is to be checked" "grade --junit over the exercise" \
+refuses 2 "--junit good.c: is the file that is read" "grade --junit over the exercise" \
     "$vitrine" grade good.c --junit good.c
 ln -s good.c alias.xml
-refuses 2 "is the file that is to be checked" "by a link" check --kernel good.c $one --junit alias.xml
+refuses 2 "is the file that is read" "by a link" check --kernel good.c $one --junit alias.xml
 ok "the kernel is as it was" cmp good.c kept.c
 mkdir folder
 refuses 4 "folder: is not a regular file" "--junit a folder" check --kernel good.c $one --junit folder

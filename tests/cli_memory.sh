@@ -11,7 +11,7 @@ make_corpus c.csv 40
 cat > measure.py <<'END'
 import re, resource, subprocess, sys
 text = subprocess.run(sys.argv[1:], check=True, stdout=subprocess.PIPE).stdout.decode()
-announced = float(re.search(r"\), ([0-9.]+)MB of memory", text).group(1))
+announced = float(re.search(r"\), ([0-9.]+) MB of memory", text).group(1))
 peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024 / 1e6
 print("announced %.0f MB, peak %.0f MB" % (announced, peak))
 sys.exit(not 50 < announced < 150 or not peak < announced + 16)

@@ -18,7 +18,7 @@ cd "$tmp" || exit 1
 awk '/^```c$/ { inside = 1; next } /^```/ { inside = 0 } inside' "$root/README.md" > speak.c
 ok "there is a program" grep -q vt_generate speak.c
 mkdir build; ln -s "$root/include" include; ln -s "$root/build/libvitrine.a" build/
-command=$(sed -n 's/^    cc \(.*speak\)$/cc \1/p' "$root/README.md")
+command=$(sed -n 's/^    cc \(-I.*speak\)$/cc \1/p' "$root/README.md")
 exits 0 "it compiles with the line given" sh -c "$command -Wall -Wextra -Werror"
 refuses 1 "build/models/default" "without a model it says so" ./speak
 finish

@@ -23,6 +23,12 @@ CDE-12${tab}two words${tab}tests/test_one.c:2 tests/cli_two.sh:1
 rows: 2 rows, each named by a test" "  each row with its tests, in the table's order"
 is "$err" "" "  no complaint"
 
+exits 0 "the same as a table" sh "$rows" --table table.md tree
+is "$(sed -n 5,6p table.md)" "| AB-01 | one | This, as in AB-02. | [tests/test_one.c:1]($tmp/tree/tests/test_one.c#L1), \
+[tests/test_one.c:2]($tmp/tree/tests/test_one.c#L2) |
+| CDE-12 | two words | That. | [tests/test_one.c:2]($tmp/tree/tests/test_one.c#L2), [tests/cli_two.sh:1]($tmp/tree/tests/cli_two.sh#L1) |" \
+    "  with a link for each place"
+
 echo '| FG-03 | three | Nobody looks. |' >> tree/docs/known-faults.md
 exits 1 "a row without a test" sh "$rows" tree
 is "$err" "rows: FG-03 (three): no test names it" "  is named"

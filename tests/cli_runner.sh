@@ -65,8 +65,11 @@ alone failing      exit 20 "0 passed, 1 failed"            1 "a tool: another is
 alone crash        exit 20 "0 passed, 1 failed"            1 "a tool that crashes"
 alone slow         exit 1  "0 passed, 1 failed"            1 "a tool that hangs"
 alone missing      tap  20 "0 passed, 1 failed"            1 "a program that is not there"
+alone slow         exit 1:9 "0 passed, 1 failed"           1 "a limit, and what is usual"
+contains "$(cat report)" "out of time after 1 s" "the limit is the limit"
 
 # All together.
+# shellcheck disable=SC2238                     # jobs is a file
 cat > jobs <<'END'
 a/good tap 20 sh good.sh
 a/failing tap 20 sh failing.sh
@@ -76,9 +79,10 @@ tools/t exit 20 echo hidden words
 tools/u last 20 echo first words; echo last words
 tools/v table 20 echo all; echo words
 tools/w table 20 echo bad table; exit 1
+tools/x after 20 ls logs | grep -c '[.]result$'
 END
 exits 1 "several jobs" sh -c "sh '$runner' logs < jobs"
-is "$(tail -n 1 .out)" "9 passed, 3 failed" "their sum"
+is "$(tail -n 1 .out)" "10 passed, 3 failed" "their sum"
 contains "$out" "a               3 passed    1 failed" "the sum of a group"
 contains "$out" "b               3 passed    1 failed" "and of the other"
 ok "a log of each" test -s logs/b-good.out
@@ -90,6 +94,22 @@ contains "$out" "  last words" "shows its last line"
 contains "$out" "  all
   words" "one of kind table all lines"
 is "$(grep -c '^ .*[|] *bad table' .out)" 1 "once when it fails"
+contains "$out" "tools/x:
+  8" "one of kind after runs when the 8 others have ended"
+
+# The longest first: as the last run knows them, else as their lines say.
+# shellcheck disable=SC2238                     # jobs is a file
+cat > jobs <<'END'
+o/none exit 20 echo none >> order
+o/seven exit 20:7 echo seven >> order
+o/thirty exit 20:30 echo thirty >> order
+o/nine exit 20:9 echo nine >> order
+END
+exits 0 "jobs that say what is usual" sh -c "VITRINE_JOBS=1 sh '$runner' logs3 < jobs"
+is "$(tr '\n' ' ' < order)" "thirty nine seven none " "start by that, the longest first"
+rm order; echo "o/none 99 1 0 0" > logs3/seconds; rm logs3/*.result
+exits 0 "again" sh -c "VITRINE_JOBS=1 sh '$runner' logs3 < jobs"
+is "$(tr '\n' ' ' < order)" "none thirty nine seven " "by what the last run took, where one is known"
 exits 1 "no job at all is no pass" sh -c "sh '$runner' logs2 < /dev/null"
 is "$(tail -n 1 .out)" "0 passed, 0 failed" "and counts nothing"
 
@@ -152,7 +172,7 @@ lacks "$err" "dash" "but not what is there"
 exits 0 "nothing missing: quiet" env VITRINE_PACKAGES="$tmp/packages" sh "$root/tools/setup.sh" test
 is "$out$err" "" "not a word"
 exits 2 "an unknown section" sh "$root/tools/setup.sh" nonsense
-ok "each line of the list is whole" awk '!/^#/ && NF && ($1 !~ /^(build|test|torch|site|browser)$/ || NF < 4) { exit 1 }' \
+ok "each line of the list is whole" awk '!/^#/ && NF && ($1 !~ /^(build|test|aarch64|torch|site|browser)$/ || NF < 4) { exit 1 }' \
     "$root/tools/packages"
 ok "each package has its place in docs/dependencies.md" sh -c \
     "awk '!/^#/ && NF { print \$3 }' '$root/tools/packages' |

@@ -40,6 +40,15 @@ settles() {
     echo "descriptors: $(descriptors), before: $1"; return 1
 }
 
+# TEXT: the stream that is watched has sent it, within a minute.
+sent() {
+    for _ in $(seq 600); do
+        ! grep -qF "$1" stream 2>/dev/null || return 0
+        sleep 0.1
+    done
+    echo "# not sent: $1"
+}
+
 mkdir -p www/data/lab elsewhere
 echo '<h1>Overview</h1>' > www/index.html
 echo '<h1>Lab</h1>' > www/data/lab/index.html
@@ -69,6 +78,9 @@ mkdir bare/index.html
 refuses 4 "has no index.html" "nor is one with a folder of that name" "$vitrine" serve bare --port 0
 refuses 4 "absent" "a run that is not there" "$vitrine" serve www --run absent --port 0
 refuses 4 "absent" "a model that is not there" "$vitrine" serve www --model absent --port 0
+mkdir broken && : > broken/libmicrohttpd.so.12
+refuses 4 "the HTTP library cannot be loaded" "a library that is none" \
+    env LD_LIBRARY_PATH="$tmp/broken" "$vitrine" serve www --port 0
 
 # ---- files ------------------------------------------------------------------
 serve www --port 0
@@ -192,15 +204,15 @@ serve www --port 0 --run run
 is "$(body_of 'GET /api/run HTTP/1.1')" \
     '{"step": null, "steps": null, "model": null, "settings": null, "last": null}' \
     "a run that has not begun"
-client watch "$port" /api/metrics 4 > stream &
+client watch "$port" /api/metrics '"loss": 4}' > stream &
 watcher=$!
-sleep 0.7
+sent "text/event-stream"
 printf '%s\n' "$(printf '{"step": 1,\r"loss": 5.5}')" 'no JSON' '{"step": 2, "loss": 5.25}' > run/metrics.jsonl
 printf '%s' '{"step": 3, "lo' >> run/metrics.jsonl
-sleep 0.7
+sent '"step": 2'
 lacks "$(body_of 'GET /api/run HTTP/1.1')" '"step": 3' "a line that is not whole is not shown"
 echo 'ss": 5, "steps": 9}' >> run/metrics.jsonl
-sleep 0.7
+sent '"steps": 9'
 body_of 'GET /api/run HTTP/1.1' > .out
 is "$(key step) $(key steps) $(key settings)" "3 9 None" "before the first save the log says how far it is"
 echo '{"step": 1, "loss": 4}' > run/new; mv run/new run/metrics.jsonl
@@ -226,9 +238,9 @@ before=$(descriptors)
 is "$(client leave "$port" 20 GET /api/metrics)" 20 "HTTP-08: 20 clients leave a stream of metrics"
 ok "HTTP-08: no descriptor stays open" settles "$before"
 is "$(status_of 'GET / HTTP/1.1')" 200 "HTTP-08: the next request is answered"
-client watch "$port" /api/metrics 20 > stream &
+client watch "$port" /api/metrics > stream &
 watcher=$!
-sleep 0.5
+sent '"step": 40'
 stop TERM
 is $status 130 "it can be ended while a stream runs"
 wait $watcher
@@ -237,6 +249,9 @@ contains "$(cat stream)" '"step": 40' "which had its lines"
 # ---- generation -----------------------------------------------------------------
 mkdir -p www/data
 cp -r model www/data/playground
+other=neon; case $("$vitrine" --version) in *neon*) other=avx2 ;; esac      # another processor's
+refuses 2 "--isa $other: expected " "kernels that this processor has not" timeout 20 "$vitrine" serve www --port 0 --isa $other
+refuses 2 "--isa $other: expected " "nor for a model that is named" timeout 20 "$vitrine" serve www --port 0 --model model --isa $other
 serve www --port 0
 words='{"prompt": "the", "max_tokens": 40, "temperature": 0.9, "top_k": 0, "top_p": 1, "seed": 7}'
 body_of 'POST /api/generate HTTP/1.1' --body "$words" > lines

@@ -41,6 +41,9 @@ assert all(l["steps"] == 20 for l in lines)
 assert 3 < r["loss"] < 6 and r["loss"] == lines[-1]["loss"] < lines[0]["loss"], r
 assert 3 < r["val_loss"] < 6 and r["val_loss"] == lines[-1]["val_loss"], r
 assert 2 < r["bigram_loss"] < 5 and r["bigram_k"] in (0.01, 0.1, 1), r
+m = json.load(open("whole/manifest.json"))
+assert m["bigram"] == {"loss": r["bigram_loss"], "k": r["bigram_k"]}, m["bigram"]
+assert m["tokenizer"] == {"from": "corpus", "sha256": m["files"]["tokenizer.json"]}, m["tokenizer"]
 assert r["tokens_per_s"] > 0 and r["seconds"] > 0 and r["parameters"] > 40000, r'
 contains "$err" "step 20/20  loss " "progress on standard error"
 refuses 2 "--seed 7: the run to resume has 42" "another seed" \
@@ -67,12 +70,12 @@ is "$(key step) $(key steps)" "24 24" "is kept"
 make_corpus other.csv 39
 refuses 3 "its tokens are not those of the run to resume" "another text" \
     only_errors train --data other.csv --out half --resume
-refuses 4 "nothing: expected the folder of a model" "nothing to resume" \
+refuses 4 "nothing: no such folder" "nothing to resume" \
     train --data c.csv --out nothing --resume
 ok "and no folder is made" test ! -e nothing
 
 # ---- threads ---------------------------------------------------------------
-for threads in 1 2 3 7; do
+for threads in $(sweep '1 2 3 7' 3); do
     exits 0 "$threads threads" train --data c.csv --steps 20 --seed 42 --out t$threads --threads $threads
     is "$(state t$threads)" "$(state whole)" "$threads threads: the same bits"
     echo "# sha256 with $threads threads:       $(state t$threads)"
@@ -109,6 +112,7 @@ contains "$out" "18 to train on (2 windows)" "two windows"
 contains "$out" "2 tokens hold no window" "no validation, and said"
 exits 0 "--json then" train --data ten.csv --merges 0 --steps 2 --out nj --seq 16 --json
 is "$(key val_loss) $(key bigram_loss)" "None None" "null"
+contains "$(cat nj/manifest.json)" '"bigram": null' "in the manifest, too"
 
 # ---- fewer merges than asked for: no other pair occurs twice (TOK-01) ------
 exits 0 "a corpus of ten digits" train --data ten.csv --merges 44 --steps 1 --out nm --seq 8
@@ -140,7 +144,7 @@ same_at() {                             # DIR DESC
     is "$(state "$1")" "$(state straight)" "$2 (step $step + 5)"
     rm -r straight
 }
-for signal in INT TERM HUP; do
+for signal in $(sweep 'INT TERM HUP' TERM); do
     interrupted $signal stop$signal
     is $status 130 "SIG$signal: exit status"
     is "$(wc -l < .err)" 2 "SIG$signal: two lines"
@@ -156,7 +160,8 @@ interrupted INT jsonstop --json
 is "$status $(key interrupted) $(key finished)" "130 True False" "interrupted with --json"
 
 # nohup: a terminal that goes away does not stop it.
-sh -c 'trap "" HUP; exec "$0" "$@"' "$vitrine" train --data c.csv --preset tiny --steps 600 --out hup \
+hup_steps=$(sweep 600 60)
+sh -c 'trap "" HUP; exec "$0" "$@"' "$vitrine" train --data c.csv --preset tiny --steps $hup_steps --out hup \
     >.out 2>.err </dev/null &
 child=$! tries=0
 while [ ! -s hup/metrics.jsonl ] && [ $tries -lt 600 ]; do sleep 0.1; tries=$((tries + 1)); done
@@ -175,7 +180,8 @@ ok "makes no folder" test ! -e early
 
 # kill -9 while it saves at every step (CKPT-02)
 first=yes
-for try in 1 2 3; do
+for try in $(sweep '1 2 3' 1); do
+    # shellcheck disable=SC2046                 # a word, or none
     "$vitrine" train --data c.csv --preset tiny --steps 100000 --out killed --save-every 1 \
         $([ $first = yes ] || echo --resume) >.out 2>.err </dev/null &
     child=$! tries=0
@@ -185,7 +191,7 @@ for try in 1 2 3; do
     first=no
     exits 0 "kill -9, $try: the checkpoint loads" "$vitrine" info killed --json
 done
-same_at killed "after three kills it has the bits of an uninterrupted run"
+same_at killed "after the kills it has the bits of an uninterrupted run"
 
 # A reader that goes does not stop training.
 "$vitrine" train --data c.csv --preset tiny --steps 20 --out piped 2>.err | head -n 1 > .out
@@ -195,7 +201,7 @@ is "$(state piped)$(cat .err)" "$(state whole)" "train | head trains to its end,
 on_terminal() {                         # COLUMNS COMMAND
     script -qec "stty cols $1; LC_ALL=C $2" /dev/null < /dev/null > .out
 }
-for columns in 60 80 120; do
+for columns in $(sweep '60 80 120' '60 80'); do
     ok "on a terminal of $columns columns" on_terminal $columns \
         "'$vitrine' train --data c.csv --preset tiny --steps 20 --out tty$columns"
     tr '\r' '\n' < .out | grep '^ *[0-9]*/20 ' > bars
@@ -206,8 +212,8 @@ for columns in 60 80 120; do
     ok "$columns: no escape codes" sh -c "! grep -q '$(printf '\033')' .out"
 done
 TERM=xterm; export TERM
-ok "check on a terminal" on_terminal 80 "'$vitrine' check tty80"
+ok "check on a terminal" on_terminal 80 "'$vitrine' check tty80 --entries 1"
 ok "colours" grep -q "$(printf '\033')" .out
-ok "check with NO_COLOR" on_terminal 80 "NO_COLOR=1 '$vitrine' check tty80"
+ok "check with NO_COLOR" on_terminal 80 "NO_COLOR=1 '$vitrine' check tty80 --entries 1"
 ok "no escape codes" sh -c "! grep -q '$(printf '\033')' .out"
 finish

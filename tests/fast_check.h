@@ -68,6 +68,18 @@ static inline double *fc_zeros(size_t n)
     return y;
 }
 
+/* ---- sizes ------------------------------------------------------------- */
+
+/* Where vectors end: every size up to a pair of the longest (16 lanes), twice, and one
+ * more.  Where tasks of `chunk` numbers end, the first and the second: a vector of any
+ * set to each side; one number under the sanitizers. */
+enum { FC_SMALL = 2 * 32 + 1, FC_BESIDE = SWEEP(17, 1), FC_EDGES = 2 * (2 * FC_BESIDE + 1) };
+static inline size_t fc_edge(size_t i, size_t chunk)
+{
+    const size_t side = 2 * FC_BESIDE + 1;
+    return (i / side + 1) * chunk + i % side - FC_BESIDE;
+}
+
 /* ---- budgets ----------------------------------------------------------- */
 
 typedef struct share { const char *what; double used; size_t n; } share;
@@ -92,8 +104,12 @@ static inline void fc_report(share *s)
 
 /* ---- tables and teams -------------------------------------------------- */
 
+#if defined(VT_WASM)
+enum { FC_TEAMS = 1 };                  /* it has no threads */
+#else
 enum { FC_TEAMS = 4 };
-static const int fc_threads[FC_TEAMS] = { 1, 2, 3, 7 };
+#endif
+static const int fc_threads[] = { 1, 2, 3, 7 };
 static team *fc_team[FC_TEAMS];
 
 /* Teams for these sizes, in place of those there were. */
@@ -101,32 +117,30 @@ static inline void fc_free_teams(void)
 {
     for (int i = 0; i < FC_TEAMS; i++) team_free(fc_team[i]), fc_team[i] = NULL;
 }
-static inline void fc_make_teams(ops_sizes z)
+static inline void fc_make_teams_of(ops_sizes z, int n)
 {
     size_t worker, shared;
     fc_free_teams();
     ops_scratch(&z, &worker, &shared);
-    for (int i = 0; i < FC_TEAMS; i++)
+    for (int i = 0; i < n; i++)
         assert_ok(team_new(&fc_team[i], fc_threads[i], worker, shared, &test_error));
 }
 
+static inline void fc_make_teams(ops_sizes z) { fc_make_teams_of(z, FC_TEAMS); }
+
 /* Calls test(table) for every table that this machine can run; at least the
- * portable one. */
+ * portable one, or WebAssembly's only one. */
 static inline void fc_each_table(void (*test)(const ops *))
 {
-    static const char *const names[] = { "portable", "avx2", "avx512" };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const ops *o = ops_pick(names[i]);
-        if (i == 0) assert_non_null(o);
-        if (!o) {
-            print_message("# this processor has no %s\n", names[i]);
-            continue;
-        }
-        assert_string_equal(o->name, names[i]);
-        print_message("# %s\n", names[i]);
+    const ops *o;
+    bool portable = false;
+    for (size_t i = 0; (o = ops_runs(i)) != NULL; i++) {
+        print_message("# %s\n", o->name);
+        portable = portable || strcmp(o->name, "portable") == 0 || strcmp(o->name, "wasm") == 0;
         fc_state = 88172645463325252u;
         test(o);
     }
+    assert_true(portable);
 }
 
 #define FC_SAME(a, b, n) assert_memory_equal(a, b, (n) * sizeof *(a))

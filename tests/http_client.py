@@ -7,8 +7,9 @@
     leave PORT TIMES GET|POST TARGET [BODY]
                     so often: asks, reads the headers, and closes; an answer that is
                     busy (503) is asked for again.  Prints how many had status 200
-    watch PORT TARGET SECONDS
-                    prints what a stream sends in that time
+    watch PORT TARGET [END]
+                    prints what a stream sends, as it comes, until it has sent END or is
+                    closed; a minute at most
     idle PORT COUNT SECONDS
                     opens so many connections that say nothing, asks on one more, and
                     waits at most that long until the server has closed all: prints how
@@ -17,7 +18,6 @@
                     one connection for all targets; prints each status, and "same" where
                     the connection stayed
 """
-import http.client
 import socket
 import sys
 import time
@@ -95,12 +95,12 @@ def leave(port, times, method, target, body=""):
     print(good)
 
 
-def watch(port, target, seconds):
-    until = time.monotonic() + float(seconds)
+def watch(port, target, end=None):
+    until = time.monotonic() + 60
     with connect(port) as s:
         s.sendall(f"GET {target} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
         got = b""
-        while time.monotonic() < until:
+        while time.monotonic() < until and (end is None or end.encode() not in got):
             s.settimeout(max(0.01, until - time.monotonic()))
             try:
                 piece = s.recv(65536)
@@ -109,7 +109,8 @@ def watch(port, target, seconds):
             if not piece:
                 break
             got += piece
-    sys.stdout.buffer.write(got)
+            sys.stdout.buffer.write(piece)
+            sys.stdout.buffer.flush()
 
 
 def idle(port, count, seconds):
@@ -133,6 +134,7 @@ def idle(port, count, seconds):
 
 
 def keep(port, *targets):
+    import http.client                  # takes longer to load than all the rest
     c = http.client.HTTPConnection("127.0.0.1", int(port), timeout=20)
     before = None
     for target in targets:

@@ -36,6 +36,6 @@ typedef struct words_set {
     words_transpose *transpose;
 } words_set;
 
-extern const words_set words_portable, words_avx2, words_avx512;
+extern const words_set words_portable, words_avx2, words_avx512, words_neon, words_wasm;
 
 #endif

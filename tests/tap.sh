@@ -19,6 +19,12 @@
 #   show TEXT                   a figure or hash that the report of ./test shows
 #   unprivileged CMD...         runs CMD as a user whom file modes bind (root is
 #                               not); "$vitrine" is made reachable for it
+#   sanitized                   the command has the sanitizers built in.  They ask about
+#                               memory and undefined behaviour: one pass over each path of
+#                               the code answers them, and the release build does them all
+#   sweep ALL SOME              prints ALL, or SOME where the command is sanitized
+#   interrupt PID               sends SIGTERM to a child once it catches that, and waits for
+#                               its end, at most a minute; then $status
 #   finish                      states the plan; exit status 1 if a test failed
 #
 # Comment lines in a script that ./test reads:
@@ -27,6 +33,8 @@
 #   # asan: no, REASON          not run with the sanitized command
 set -u
 LC_ALL=C.UTF-8; export LC_ALL
+GCOV_ERROR_FILE=/dev/null; export GCOV_ERROR_FILE      # counts that another user cannot write are no message of ours
+unset VITRINE_ISA                                      # a test says itself which kernels it means
 case $0 in */*) tap_here=${0%/*} ;; *) tap_here=. ;; esac
 root=$(cd "$tap_here/.." && pwd)
 vitrine=${VITRINE:-$root/build/vitrine}
@@ -58,6 +66,21 @@ exits() {
     if [ "$status" -eq "$tap_code" ]; then tap_pass "$tap_desc"
     else tap_fail "$tap_desc" "$*" "exit status $status, expected $tap_code" "$err"
     fi
+}
+
+interrupt() {
+    tap_tries=0                         # SigCgt: a mask in hexadecimal; SIGTERM is its bit 14
+    until grep -q '^SigCgt:.*[4567cdef]...$' "/proc/$1/status" 2>/dev/null; do
+        tap_tries=$((tap_tries + 1))
+        [ $tap_tries -le 600 ] && [ -e "/proc/$1" ] || break
+        sleep 0.1
+    done
+    kill -TERM "$1" 2>/dev/null
+    (sleep 60; kill -KILL "$1") >/dev/null 2>&1 &
+    tap_guard=$!
+    wait "$1"
+    status=$?
+    kill $tap_guard 2>/dev/null
 }
 
 refuses() {
@@ -110,6 +133,9 @@ skip() {
 
 show() { printf '%s\n' "$1" | sed 's/^/## /'; }
 
+sanitized() { case $vitrine in */asan/*) true ;; *) false ;; esac; }
+sweep() { if sanitized; then echo "$2"; else echo "$1"; fi; }
+
 unprivileged() {
     if [ "$(id -u)" -ne 0 ]; then "$@"; return; fi
     # The source tree may lie where only root can go.
@@ -118,7 +144,10 @@ unprivileged() {
         tap_command=$tmp/.vitrine
         [ -e "$tap_command" ] || cp "$vitrine" "$tap_command"
     fi
-    setpriv --reuid=65534 --regid=65534 --clear-groups "$tap_command" "$@"
+    # Lines that run are counted in a folder that this user may write: gcov would say so of
+    # each file that it cannot, on standard error.
+    mkdir -p "$tmp/.gcov" && chmod 777 "$tmp/.gcov"
+    GCOV_PREFIX=$tmp/.gcov setpriv --reuid=65534 --regid=65534 --clear-groups "$tap_command" "$@"
 }
 
 finish() {

@@ -62,11 +62,12 @@ static void sizes(const ops *o)
     const setting first = { 0.3f, 1e-2f, 0.9f, 0.999f, 1e-8f, 0.1f, 1 };
     const setting late = { 0.01f, 6e-4f, 0.8f, 0.95f, 1e-6f, 0, 100000 };
     fc_make_teams((ops_sizes){ 1, 1, 0, 1, 1, 1, 1, 1 });
-    for (size_t n = 1; n <= 35; n++) {
+    for (size_t n = 1; n <= FC_SMALL; n++) {
         run(o, n, usual, 1, false);
         run(o, n, first, 1e-3, false);
         run(o, n, late, 10, false);
     }
+    for (size_t i = 0; i < FC_EDGES; i++) run(o, fc_edge(i, 16384), usual, 1, false);
     run(o, 16383, usual, 1, true);
     run(o, 16384, first, 1e-4, true);
     run(o, 16385, late, 1, true);
@@ -74,6 +75,45 @@ static void sizes(const ops *o)
     fc_report(&s_w);
     fc_report(&s_m);
     fc_report(&s_v);
+}
+
+/* Spans in one launch are the spans one by one, wherever chunks of 16384 end; and the
+ * gradient is 0 afterwards, or as it was. */
+static void spans(const ops *o, const adamw_span *all, size_t nspans, size_t n)
+{
+    float *w0 = fc_random_buffer(n, 1), *m0 = fc_random_buffer(n, 1), *v0 = fc_random_buffer(n, 1);
+    float *g0 = fc_random_buffer(n, 1), *zero = fc_copy(g0, n);
+    float *w = fc_copy(w0, n), *m = fc_copy(m0, n), *v = fc_copy(v0, n);
+    for (size_t i = 0; i < n; i++) zero[i] = 0, v0[i] = v[i] = fabsf(v0[i]);
+    for (size_t i = 0; i < nspans; i++) {
+        const size_t at = all[i].begin, count = (i + 1 < nspans ? all[i + 1].begin : n) - at;
+        o->adamw(NULL, w + at, m + at, v + at, g0 + at, count, 0.5f, 0.1f, 0.9f, 0.99f, 1e-8f,
+                 all[i].decay, 3);
+    }
+    for (int k = 0; k < 2 * FC_TEAMS; k++) {
+        float *w1 = fc_copy(w0, n), *m1 = fc_copy(m0, n), *v1 = fc_copy(v0, n), *g = fc_copy(g0, n);
+        o->adamw_spans(fc_team[k / 2], w1, m1, v1, g, n, all, nspans, k % 2 == 1, 0.5f, 0.1f, 0.9f,
+                       0.99f, 1e-8f, 3);
+        FC_SAME(w1, w, n);
+        FC_SAME(m1, m, n);
+        FC_SAME(v1, v, n);
+        FC_SAME(g, k % 2 == 1 ? zero : g0, n);
+        guarded_free(w1), guarded_free(m1), guarded_free(v1), guarded_free(g);
+    }
+    float *rest[] = { w0, m0, v0, g0, zero, w, m, v };
+    for (size_t i = 0; i < sizeof rest / sizeof *rest; i++) guarded_free(rest[i]);
+}
+
+static void launch_of_spans(const ops *o)
+{
+    static const adamw_span far[] = { { 0, 0.1f }, { 5, 0 }, { 16384, 0.01f }, { 16385, 0.3f },
+                                      { 16400, 0 }, { 49152, 0.2f }, { 50002, 0.4f } };
+    adamw_span near[FC_SMALL];                  /* of 1, 2, 3 ... weights */
+    fc_make_teams((ops_sizes){ 1, 1, 0, 1, 1, 1, 1, 1 });
+    for (size_t i = 0; i < FC_SMALL; i++)
+        near[i] = (adamw_span){ i * (i + 1) / 2, (float)(i % 7) / 10 };
+    spans(o, far, sizeof far / sizeof *far, 50003);
+    spans(o, near, FC_SMALL, FC_SMALL * (FC_SMALL + 1) / 2);
 }
 
 static float one_step(const ops *o, float w, float g, float clip, float eps, float decay)
@@ -101,12 +141,14 @@ static void known_faults(const ops *o)
 }
 
 static void against_the_definition(void **state) { (void)state; fc_each_table(sizes); fc_free_teams(); }
+static void as_one_launch(void **state) { (void)state; fc_each_table(launch_of_spans); fc_free_teams(); }
 static void faults_of_others(void **state)       { (void)state; fc_each_table(known_faults); }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(against_the_definition),
+        cmocka_unit_test(as_one_launch),
         cmocka_unit_test(faults_of_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,15 +7,20 @@
  *                      normaliser, whose error is their mean, sum_u a rho
  *  out     sum_u a |v| (rho + mean rho + (n + 3 tiles + 4) u)
  *  lse     sum_u a rho + (n + 3 tiles + 4) u + 3 u (|max| + |lse|)
- *  backward's weights: alpha = es + dlse + u (|s| + |lse| + 4)
+ *  backward's weights: alpha = es + dlse + u (|s| + 2 |lse| + 4)
  *  da      (HS + 1) u sum_i |do v|,   D: sum_i |do| dout + (HS + 1) u sum |do out|
  *  ds      a (alpha |da - D| + e(da) + e(D) + 2 u (|da| + |D|))
  *  dv, dq, dk: these through the last sums, (terms + 4) u for adding them, and
- *  u times what they are added to.
+ *  u times what they are added to, for each block of LEAST that is added to it.
+ *
+ * 2^(s log2 e) in place of e^s: log2 e is rounded once, with 1/sqrt(HS), in es;
+ * lse log2 e is rounded once more, u |lse|, which alpha has beside its subtraction.
  */
 #include "fast_check.h"
 #define VT_SCALAR 64
 #include "kernels/definitions.h"
+
+enum { LEAST = 128 };               /* the smallest block of attention_fast.c */
 
 typedef struct shape { int B, T, P, NH, HS, gap; } shape;
 typedef struct sizes { size_t B, T, S, NH, HS, C, ldq, ldkv, nq, nkv, nout, nlse, nstage; } sizes;
@@ -108,7 +113,7 @@ static void bound_row(truth *r, const sizes *z, size_t b, size_t h, size_t t, si
         const double *v = r->v + (b * z->S + u) * C + h * HS;
         double *ek = r->bound_dk + (b * z->S + u) * C + h * HS;
         double *ev = r->bound_dv + (b * z->S + u) * C + h * HS;
-        const double alpha = es[u] + r->bound_lse[row] + U * (fabs(s[u]) + fabs(r->lse[row]) + 4);
+        const double alpha = es[u] + r->bound_lse[row] + U * (fabs(s[u]) + 2 * fabs(r->lse[row]) + 4);
         double eda = 0;
         for (size_t i = 0; i < HS; i++) eda += ((double)HS + 1) * U * fabs(dout[i] * v[i]);
         const double eds = a[u] * (alpha * fabs(da[u] - D) + eda + eD + 2 * U * (fabs(da[u]) + fabs(D)));
@@ -133,10 +138,11 @@ static truth truth_of(shape z, const float *q, const float *k, const float *v, c
                 .ds = fc_zeros(n.nstage), .lse = fc_zeros(n.nlse), .bound_lse = fc_zeros(n.nlse),
                 .bound_out = fc_zeros(n.nout), .bound_dq = fc_zeros(n.nout),
                 .bound_dk = fc_zeros(n.B * n.S * n.C), .bound_dv = fc_zeros(n.B * n.S * n.C) };
-    for (size_t i = 0; i < n.nout; i++) r.bound_dq[i] = U * fabs(r.dq[i]) + 0x1p-126;
+    const double adds = U * (double)((n.S + LEAST - 1) / LEAST);
+    for (size_t i = 0; i < n.nout; i++) r.bound_dq[i] = adds * fabs(r.dq[i]) + 0x1p-126;
     for (size_t i = 0; i < n.B * n.S * n.C; i++) {
-        r.bound_dk[i] = U * fabs(r.dk[i]) + 0x1p-126;
-        r.bound_dv[i] = U * fabs(r.dv[i]) + 0x1p-126;
+        r.bound_dk[i] = adds * fabs(r.dk[i]) + 0x1p-126;
+        r.bound_dv[i] = adds * fabs(r.dv[i]) + 0x1p-126;
     }
     ref_attention_forward_f64(r.out, r.scores, r.scaled, r.masked, r.att, r.q, r.k, r.v,
                               z.B, z.T, z.P, z.NH, z.HS);
@@ -163,8 +169,8 @@ static void compare(share *s, const float *got, const double *want, const double
 static void run_shape(const ops *o, shape z, bool teams)
 {
     const sizes n = sizes_of(z);
-    fc_make_teams((ops_sizes){ .B = z.B, .T = z.T, .P = z.P, .NH = z.NH, .HS = z.HS,
-                               .C = z.NH * z.HS, .FF = 1, .V = 1 });
+    fc_make_teams_of((ops_sizes){ .B = z.B, .T = z.T, .P = z.P, .NH = z.NH, .HS = z.HS,
+                                  .C = z.NH * z.HS, .FF = 1, .V = 1 }, teams ? FC_TEAMS : 1);
     float *q = rows(n.nq, n.C, n.ldq, 2), *k = rows(n.nkv, n.C, n.ldkv, 2);
     float *v = rows(n.nkv, n.C, n.ldkv, 1), *dout = fc_random_buffer(n.nout, 1);
     float *dq0 = rows(n.nq, n.C, n.ldq, 1), *dk0 = rows(n.nkv, n.C, n.ldkv, 1);
@@ -214,7 +220,9 @@ static void run_shape(const ops *o, shape z, bool teams)
 static void edge_sizes(const ops *o)
 {
     for (int T = 1; T <= 66; T++) run_shape(o, (shape){ 1, T, 0, 1, 5, 0 }, false);
-    for (int T = 126; T <= 130; T++) run_shape(o, (shape){ 1, T, 0, 1, 16, 3 }, false);
+    static const int around[] = { 95, 96, 97, 126, 127, 128, 129, 130, 191, 192, 193, 255, 257 };
+    for (size_t i = 0; i < sizeof around / sizeof *around; i++)
+        run_shape(o, (shape){ 1, around[i], 0, 1, 16, 3 }, false);
     for (int HS = 1; HS <= 33; HS++) run_shape(o, (shape){ 1, 9, 0, 2, HS, 1 }, false);
     for (int HS = 1; HS <= 33; HS++) run_shape(o, (shape){ 1, 2, 1, 2, HS, 0 }, false);
     static const int sides[] = { 1, 2, 3, 4, 5, 7, 8, 9, 31, 32, 33, 63, 64, 65 };
@@ -226,6 +234,9 @@ static void edge_sizes(const ops *o)
     run_shape(o, (shape){ 1, 70, 70, 1, 128, 0 }, false);
     run_shape(o, (shape){ 1, 70, 0, 1, 127, 1 }, false);
     run_shape(o, (shape){ 1, 300, 0, 1, 8, 0 }, false);
+    run_shape(o, (shape){ 1, 150, 270, 1, 6, 0 }, false);       /* more blocks of keys than of queries */
+    run_shape(o, (shape){ 2, 3, 250, 2, 5, 0 }, false);         /* few queries, three blocks of keys */
+    run_shape(o, (shape){ 2, 515, 0, 4, 2, 0 }, false);         /* many heads: the largest blocks */
     share *all[] = { &s_out, &s_lse, &s_dq, &s_dk, &s_dv };
     for (size_t i = 0; i < 5; i++) fc_report(all[i]);
 }
@@ -236,6 +247,23 @@ static void teams_agree(const ops *o)
     run_shape(o, (shape){ 2, 128, 0, 4, 32, 256 }, true);
     run_shape(o, (shape){ 2, 3, 5, 5, 7, 0 }, true);
     run_shape(o, (shape){ 1, 1, 100, 5, 32, 0 }, true);
+    run_shape(o, (shape){ 1, 400, 30, 1, 4, 0 }, true);         /* one head in several tasks */
+}
+
+/* Scratch memory does not grow with T: forward and backward of one head of 64 at T = 65536,
+ * their eight (T, 64) tensors and lse included, take less than 200 MB on two threads. */
+static void memory(void **state)
+{
+    (void)state;
+    size_t worker[2], shared[2];
+    const ops_sizes small = { .B = 1, .T = 1024, .C = 64, .NH = 1, .HS = 64, .FF = 1, .V = 1 };
+    ops_sizes large = small;
+    large.T = 65536;
+    ops_scratch(&small, &worker[0], &shared[0]);
+    ops_scratch(&large, &worker[1], &shared[1]);
+    assert_int_equal(worker[0], worker[1]);
+    const double tensors = (8 * 64 + 1) * 65536.0 * sizeof(float);
+    assert_true(tensors + 2 * (double)worker[1] + (double)shared[1] < 200e6);
 }
 
 /* ---- properties -------------------------------------------------------- */
@@ -429,6 +457,35 @@ static void means_and_infinities(const ops *o)
     guarded_free(lse);
 }
 
+/* One score is 200 above all others, whose weights are then below 2^-280: who sees that
+ * key reads its value alone, and nothing overflows on the way there, wherever it lies. */
+static void one_score_above_all(const ops *o)
+{
+    enum { S = 204, HS = 4 };           /* three blocks of keys */
+    static const int queries[] = { 1, 3, S };
+    for (size_t c = 0; c < sizeof queries / sizeof *queries; c++) {
+        const int T = queries[c], P = S - T;
+        fc_make_teams((ops_sizes){ 1, T, P, HS, 1, HS, 1, 1 });
+        float *q = fc_random_buffer((size_t)T * HS, 0), *k = fc_random_buffer(S * HS, 1);
+        float *v = fc_random_buffer(S * HS, 1), *out = fc_nan_buffer((size_t)T * HS), *lse = fc_nan_buffer((size_t)T);
+        for (int t = 0; t < T; t++) q[t * HS] = 2;              /* / sqrt(HS): a score is k[u, 0] */
+        for (int w = 0; w < S; w += T < S ? 1 : SWEEP(5, 37)) {
+            const float was = k[w * HS];
+            k[w * HS] = 202;
+            o->attention_forward(fc_team[0], out, lse, q, HS, k, v, HS, 1, T, P, 1, HS);
+            for (int t = w < P ? 0 : w - P; t < T; t++) {
+                assert_near_at((double)lse[t], 202, 202 * 4 * U, "lse", (size_t)t);
+                for (int i = 0; i < HS; i++)
+                    assert_near_at((double)out[t * HS + i], (double)v[w * HS + i], 2 * U, "out",
+                                   (size_t)(t * HS + i));
+            }
+            k[w * HS] = was;
+        }
+        float *all[] = { q, k, v, out, lse };
+        for (size_t i = 0; i < sizeof all / sizeof *all; i++) guarded_free(all[i]);
+    }
+}
+
 #define ON_EVERY_TABLE(name) \
     static void all_##name(void **state) { (void)state; fc_each_table(name); fc_free_teams(); }
 ON_EVERY_TABLE(edge_sizes)
@@ -438,17 +495,20 @@ ON_EVERY_TABLE(masked_nan_backward)
 ON_EVERY_TABLE(cached_steps)
 ON_EVERY_TABLE(causal)
 ON_EVERY_TABLE(means_and_infinities)
+ON_EVERY_TABLE(one_score_above_all)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_edge_sizes),
         cmocka_unit_test(all_teams_agree),
+        cmocka_unit_test(memory),
         cmocka_unit_test(all_masked_nan),
         cmocka_unit_test(all_masked_nan_backward),
         cmocka_unit_test(all_cached_steps),
         cmocka_unit_test(all_causal),
         cmocka_unit_test(all_means_and_infinities),
+        cmocka_unit_test(all_one_score_above_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -86,7 +86,7 @@ static void assert_rows(const blob *file, size_t count, const char *const rows[]
     assert_int_equal(status, 0);
     csv c;
     bool more;
-    assert_ok(csv_open(&c, (unsigned char *)out, n, "out", &test_error));
+    assert_ok(csv_open(&c, (unsigned char *)out, n, ',', false, "out", &test_error));
     assert_int_equal(c.columns, 3);
     assert_ok(csv_column(&c, "novel", &column[0], &test_error));
     assert_ok(csv_column(&c, "chapter", &column[1], &test_error));

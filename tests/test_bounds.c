@@ -166,13 +166,13 @@ static void many(const kernels *kn, precision p, int cases, int stream, double f
 static void float_within_bounds(void **state)
 {
     (void)state;
-    many(&definitions, PRECISION_F32, 400, 32, 1e-3, "float32");
+    many(&definitions, PRECISION_F32, SWEEP(400, 40), 32, 1e-3, "float32");
 }
 
 static void narrow_within_bounds(void **state)
 {
     (void)state;
-    many(&definitions, PRECISION_BF16, 150, 32, 1e-3, "bfloat16");
+    many(&definitions, PRECISION_BF16, SWEEP(150, 20), 32, 1e-3, "bfloat16");
     many(&definitions, PRECISION_F16, 60, 32, 1e-3, "float16");
 }
 
@@ -433,10 +433,10 @@ static void other_kernels_within_bounds(void **state)
     (void)state;
     const kernels others = { other_forward, other_backward };
     base2 = false;
-    many(&others, PRECISION_F32, 400, 64, 1e-3, "others, base e");
-    many(&others, PRECISION_BF16, 150, 112, 1e-3, "others, bfloat16");
+    many(&others, PRECISION_F32, SWEEP(400, 40), 64, 1e-3, "others, base e");
+    many(&others, PRECISION_BF16, SWEEP(150, 20), 112, 1e-3, "others, bfloat16");
     base2 = true;
-    many(&others, PRECISION_F32, 400, 80, 1e-3, "others, base 2");
+    many(&others, PRECISION_F32, SWEEP(400, 40), 80, 1e-3, "others, base 2");
 }
 
 /* ---- the definitions in double against _Float128 --------------------------------------- */
@@ -483,7 +483,7 @@ static void double_within_bounds(void **state)
 {
     (void)state;
     used s[OPS] = { { 0 } };
-    enum { CASES = 60 };
+    enum { CASES = SWEEP(60, 10) };
     for (int op = 1; op < OPS; op++)
     for (int i = 0; i < CASES; i++) {
         graph_sizes z;

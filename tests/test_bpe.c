@@ -6,8 +6,10 @@
 #include <string.h>
 #include <time.h>
 #include "support.h"
+#include "base/interrupt.h"
 #include "base/rng.h"
 #include "tokenizer/bpe.h"
+#include "tokenizer/bpe_internal.h"
 #include "tokenizer/presplit.h"
 
 static bpe_text text_of(const char *s) { return (bpe_text){ (const unsigned char *)s, strlen(s) }; }
@@ -340,7 +342,7 @@ static void test_ties_and_order(void **unused)
     bpe *alone = train(docs, DOCS, 200, 0);
     assert_int_equal(bpe_merges(alone), 200);
     static const int threads[] = { 1, 2, 3, 7 };
-    for (int k = 0; k < 4; k++) {
+    for (int k = SWEEP(0, 2); k < 4; k++) {
         const bpe_text first = docs[0];
         docs[0] = docs[k];
         docs[k] = first;
@@ -414,7 +416,7 @@ static uint64_t steps_of(const bpe *b, const unsigned char *text, size_t n, size
 static void test_long_words(void **unused)
 {
     (void)unused;
-    enum { N = 1000000 };
+    enum { N = SWEEP(1000000, 100000) };
     static naive m;
     unsigned char *text = malloc(N);
     assert_non_null(text);
@@ -438,7 +440,7 @@ static void test_long_words(void **unused)
         const uint64_t half = steps_of(b, text, N / 2, &half_ids);
         const clock_t start = clock();
         const uint64_t whole = steps_of(b, text, N, &ids);
-        print_message("# 10^6 of \"%s\": %.2f s, %llu steps, %.3f times those of half\n", alphabets[k],
+        print_message("# %d of \"%s\": %.2f s, %llu steps, %.3f times those of half\n", N, alphabets[k],
                       (double)(clock() - start) / CLOCKS_PER_SEC, (unsigned long long)whole,
                       (double)whole / (double)half);
         assert_true(half >= N / 2 - 1 && ids > half_ids);
@@ -547,6 +549,37 @@ static void test_bad_ids(void **unused)
     bpe_free(b);
 }
 
+/* A signal ends the training; once the wish is taken back it is as before. */
+static void test_interrupted(void **state)
+{
+    (void)state;
+    static const unsigned char text[] = "the cat sat on the mat, the cat sat";
+    const bpe_text doc = { text, sizeof text - 1 };
+    bpe *b;
+    interrupt_ask(2);
+    assert_int_equal(bpe_train(&b, &doc, 1, 5, NULL, &test_error), VT_INTERRUPTED);
+    assert_null(b);
+    assert_string_equal(test_error.text, "interrupted by signal 2; nothing is left behind");
+    interrupt_ask(0);
+    assert_ok(bpe_train(&b, &doc, 1, 5, NULL, &test_error));
+    assert_int_equal(bpe_merges(b), 5);
+
+    /* Encoding and counting alone, which take long for a long text. */
+    bpe_ids ids = { 0 };
+    wordset words;
+    interrupt_ask(15);
+    assert_int_equal(bpe_encode(b, text, doc.len, &ids, &test_error), VT_INTERRUPTED);
+    assert_int_equal(ids.len, 0);
+    assert_int_equal(wordset_count(&words, &doc, 1, NULL, &test_error), VT_INTERRUPTED);
+    assert_null(words.slot);
+    interrupt_ask(0);
+    assert_ok(bpe_encode(b, text, doc.len, &ids, &test_error));
+    assert_ok(wordset_count(&words, &doc, 1, NULL, &test_error));
+    wordset_free(&words);
+    bpe_ids_free(&ids);
+    bpe_free(b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -561,6 +594,7 @@ int main(void)
         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_special_text),
         cmocka_unit_test(test_bad_ids),
+        cmocka_unit_test(test_interrupted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

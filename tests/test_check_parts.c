@@ -211,10 +211,10 @@ static void leaks_backward(team *t, float *dq, float *dk, float *dv, const float
 }
 
 static void overwrites(team *t, float *dx, float *dw, float *dbias, const float *dout,
-                       const float *x, const float *w, int N, int C, int OC)
+                       const float *x, const float *w, const float *pre, int N, int C, int OC)
 {
     memset(dw, 0, (size_t)C * (size_t)OC * sizeof *dw);
-    good->linear_backward(t, dx, dw, dbias, dout, x, w, N, C, OC);
+    good->linear_set_backward(t, dx, dw, dbias, dout, x, w, pre, N, C, OC);
 }
 
 static void writes_its_weights(team *t, float *out, const float *x, const float *w,
@@ -231,22 +231,26 @@ static void writes_its_tokens(team *t, float *out, const int *tokens, const floa
     ((int *)(uintptr_t)tokens)[0] ^= 1;
 }
 
-static void counts_its_calls(team *t, float *out, const float *x, size_t n)
+static void counts_its_calls(team *t, float *out, float *y, const float *x, const float *w,
+                             const float *bias, int N, int C, int OC)
 {
-    good->gelu_forward(t, out, x, n);
-    if (++calls % 5 == 0) out[n - 1] = nextafterf(out[n - 1], 9);
+    const size_t last = (size_t)N * (size_t)OC - 1;
+    good->linear_gelu_forward(t, out, y, x, w, bias, N, C, OC);
+    if (++calls % 5 == 0) out[last] = nextafterf(out[last], 9);
 }
 
-static void counts_its_threads(team *t, float *out, const float *x, size_t n)
+static void counts_its_threads(team *t, float *out, float *y, const float *x, const float *w,
+                               const float *bias, int N, int C, int OC)
 {
-    good->gelu_forward(t, out, x, n);
+    good->linear_gelu_forward(t, out, y, x, w, bias, N, C, OC);
     if (team_size(t) == 3) out[0] = nextafterf(out[0], 9);
 }
 
-static void is_not_linear(team *t, float *dx, const float *dout, const float *x, size_t n)
+static void is_not_linear(team *t, float *dx, float *dw, float *dbias, const float *dout,
+                          const float *x, const float *w, const float *pre, int N, int C, int OC)
 {
-    good->gelu_backward(t, dx, dout, x, n);
-    dx[0] += 1e-6f;
+    good->linear_set_backward(t, dx, dw, dbias, dout, x, w, pre, N, C, OC);
+    if (pre) dx[0] += 1e-6f;
 }
 
 static void planted_kernels_are_found(void **state)
@@ -263,12 +267,12 @@ static void planted_kernels_are_found(void **state)
         switch (kind) {
         case 0: bad.attention_forward = looks_ahead;        row = "causality"; break;
         case 1: bad.attention_backward = leaks_backward;    row = "no gradient to the future"; break;
-        case 2: bad.linear_backward = overwrites;           row = "backward accumulates"; break;
+        case 2: bad.linear_set_backward = overwrites;       row = "backward accumulates"; break;
         case 3: bad.linear_forward = writes_its_weights;    row = "inputs unwritten"; break;
         case 4: bad.embedding_forward = writes_its_tokens;  row = "inputs unwritten"; break;
-        case 5: bad.gelu_forward = counts_its_calls;        row = "repeatable"; break;
-        case 6: bad.gelu_forward = counts_its_threads;      row = "1, 2, 3, 7 threads"; break;
-        case 7: bad.gelu_backward = is_not_linear;          row = "doubling"; break;
+        case 5: bad.linear_gelu_forward = counts_its_calls; row = "repeatable"; break;
+        case 6: bad.linear_gelu_forward = counts_its_threads; row = "1, 2, 3, 7 threads"; break;
+        case 7: bad.linear_set_backward = is_not_linear;    row = "doubling"; break;
         }
         s.c.kernels = &bad;
         exact_of(&s, &r);

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE             /* sched_setaffinity */
 #include "support.h"
 #include "base/cpu.h"
+#include "vitrine.h"
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,16 +29,21 @@ static void instruction_sets_are_the_kernels(void **state)
         assert_false(f.avx2 || f.avx512);
         return;
     }
-    const struct { bool ours; const char *all[6]; } sets[] = {
-        { f.avx2, { " avx2 ", " fma ", NULL } },
-        { f.avx512, { " avx512f ", " avx512vl ", " avx512dq ", " avx512bw ", " fma ", NULL } },
+    const struct { bool ours; const char *name, *all[6]; } sets[] = {       /* best first */
+        { f.avx512, "avx512", { " avx512f ", " avx512vl ", " avx512dq ", " avx512bw ", " fma ", NULL } },
+        { f.avx2, "avx2", { " avx2 ", " fma ", NULL } },
+        { true, "portable", { NULL } },
     };
+    size_t runs = 0;
     for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++) {
         bool theirs = true;
         for (size_t k = 0; sets[i].all[k]; k++)
             if (!strstr(line, sets[i].all[k])) theirs = false;
-        if (sets[i].ours != theirs) fail_msg("%s is %d", sets[i].all[0], sets[i].ours);
+        if (sets[i].ours != theirs) fail_msg("%s is %d", sets[i].name, sets[i].ours);
+        if (theirs) assert_string_equal(vt_isa(runs++), sets[i].name);
     }
+    assert_null(vt_isa(runs));
+    assert_null(vt_isa(SIZE_MAX));
 }
 
 static void affinity_counts(void **state)

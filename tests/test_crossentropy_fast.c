@@ -63,6 +63,25 @@ static void backward_bounds(const float *l, const int *target, double temperatur
     free(ld), free(lsed), free(g), free(want);
 }
 
+/* What backward adds to 0, in the place of the logits; loss and lse as forward's. */
+static void learn(const ops *o, const float *l, const float *dloss, const int *target, int N,
+                  int V, const float *loss, const float *lse, bool teams)
+{
+    const size_t rows = (size_t)N, n = rows * (size_t)V;
+    float *want = fc_copy(l, n);
+    for (size_t i = 0; i < n; i++) want[i] = 0;
+    o->crossentropy_backward(NULL, want, dloss, lse, l, target, 1, N, V);
+    for (int i = 0; i < (teams ? FC_TEAMS : 1); i++) {
+        float *now = fc_copy(l, n), *loss2 = fc_nan_buffer(rows), *lse2 = fc_nan_buffer(rows);
+        o->crossentropy_learn(fc_team[i], loss2, lse2, now, dloss, target, N, V);
+        FC_SAME(now, want, n);
+        FC_SAME(loss2, loss, rows);
+        FC_SAME(lse2, lse, rows);
+        guarded_free(now), guarded_free(loss2), guarded_free(lse2);
+    }
+    guarded_free(want);
+}
+
 static void run(const ops *o, int N, int V, float temperature, double scale, bool teams)
 {
     const size_t rows = (size_t)N, cols = (size_t)V, n = rows * cols;
@@ -92,6 +111,7 @@ static void run(const ops *o, int N, int V, float temperature, double scale, boo
     }
     FC_SAME(l, l2, n);
     FC_SAME(dloss, dloss2, rows);
+    if (temperature == 1) learn(o, l, dloss, target, N, V, first[0], first[1], teams);
     FC_SAME(target, target2, rows);
     void *all[] = { l, l2, dloss, dloss2, before, target, target2, first[0], first[1], first[2] };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) guarded_free(all[i]);
@@ -100,8 +120,9 @@ static void run(const ops *o, int N, int V, float temperature, double scale, boo
 static void sizes(const ops *o)
 {
     fc_make_teams((ops_sizes){ 1, 1, 0, 1, 1, 1, 1, 1 });
-    for (int V = 1; V <= 67; V++) run(o, 5, V, 1, 4, false);
-    for (int N = 1; N <= 18; N++) run(o, N, 3, 0.7f, 2, false);
+    for (int V = 1; V <= FC_SMALL; V++) run(o, 5, V, 1, 4, false);
+    for (int N = 1; N <= 2 * 8 + 1; N++) run(o, N, 3, 0.7f, 2, false);  /* rows of a task */
+    for (int N = 1; N <= 2 * 8 + 1; N++) run(o, N, 3, 1, 2, false);     /* and of learn's */
     run(o, 30, 1281, 1, 3, true);
     run(o, 70, 757, 2.5f, 10, true);
     run(o, 9, 100, 1, 80, true);                 /* peaked: p near 0 and 1 */
@@ -124,6 +145,13 @@ static void properties(const ops *o)
         assert_near((double)loss[n], n == 2 ? 0 : log(10), 3e-7);
         assert_true(lse[n] == 3e38f);
     }
+    for (size_t i = 0; i < 40; i++) l[i] = -3e38f;              /* nor do they vanish */
+    o->crossentropy_forward(NULL, loss, lse, l, target, 1, 4, 10);
+    for (size_t n = 0; n < 4; n++) {
+        assert_near((double)loss[n], n == 2 ? 0 : log(10), 3e-7);
+        assert_true(lse[n] == -3e38f);
+    }
+    for (size_t i = 0; i < 40; i++) l[i] = 3e38f;
     l[0] = -INFINITY, l[15] = NAN, l[25] = NAN, l[39] = INFINITY;
     o->crossentropy_forward(NULL, loss, lse, l, target, 1, 4, 10);
     assert_true(loss[0] == INFINITY && isnan(loss[1]) && loss[2] == 0 && isnan(loss[3]));

@@ -9,7 +9,7 @@
 
 /* What a text holds, as a line per record with each cell in hexadecimal, cells
  * parted by commas; the header is the first line.  "E" where it is refused. */
-static char *shown(const char *text, size_t len)
+static char *shown_with(char separator, const char *text, size_t len)
 {
     char *out = NULL;
     size_t size = 0;
@@ -19,7 +19,7 @@ static char *shown(const char *text, size_t len)
     if (len) memcpy(data, text, len);
     csv c;
     bool more = true;
-    vt_status status = csv_open(&c, data, len, "t.csv", &test_error);
+    vt_status status = csv_open(&c, data, len, separator, false, "t.csv", &test_error);
     const slice *cells = status ? NULL : c.header;
     while (status == VT_OK && more) {
         for (size_t i = 0; i < c.columns; i++) {
@@ -41,6 +41,8 @@ static char *shown(const char *text, size_t len)
     }
     return out;
 }
+
+static char *shown(const char *text, size_t len) { return shown_with(',', text, len); }
 
 /* Cells are written here as text; '|' parts cells, ';' records. */
 static void check_reads(const char *text, size_t len, const char *want)
@@ -74,7 +76,7 @@ static void mark_before_a_quoted_first_field(void **state)
     unsigned char data[] = "\xEF\xBB\xBF\"a,b\",c\n1,2\n";
     csv c;
     size_t column = 9;
-    assert_ok(csv_open(&c, data, sizeof data - 1, "t.csv", &test_error));
+    assert_ok(csv_open(&c, data, sizeof data - 1, ',', false, "t.csv", &test_error));
     assert_ok(csv_column(&c, "a,b", &column, &test_error));
     assert_int_equal(column, 0);
     assert_ok(csv_column(&c, "c", &column, &test_error));
@@ -127,6 +129,91 @@ static void malformed_text_is_refused_by_place(void **state)
     reads("h,i,j\n,,\n", "h|i|j;||;");
 }
 
+/* The record of the newcomer's table: the quote that closes too late is that of another
+ * cell, lines below the one that was left open. */
+static void the_cell_left_open_is_named(void **state)
+{
+    (void)state;
+    refuses("h,i\n1,\"a\nb\n2,\"c\"\n", "line 4, column 4 (byte offset 14): text behind a closing "
+            "quote, of the cell that opens at line 2: expected a comma or a newline");
+    refuses("h,i\n\"x\"\"\ny\",1\n\n3,\"z\n\n\"\"\"w\n", "line 7, column 4 (byte offset 24): text behind a "
+            "closing quote, of the cell that opens at line 5:");
+    refuses("h,i\n1,\"a\nb\"c\n", "of the cell that opens at line 2");
+    refuses("h,i\n\"x\ny\",\"z\nw\"v\n", "line 4, column 3 (byte offset 15): text behind a closing quote, of the "
+            "cell that opens at line 3:");
+    test_error.text[0] = 0;
+    refuses("h,i\n1,\"a\"b\n", "line 2, column 6 (byte offset 9): text behind a closing quote: expected a "
+            "comma or a newline");
+}
+
+static void check_parts(char separator, const char *text, const char *want)
+{
+    char *got = shown_with(separator, text, strlen(text));
+    assert_string_equal(got, want);
+    free(got);
+}
+
+static void other_separators(void **state)
+{
+    (void)state;
+    char s;
+    check_parts(';', "a;b\n1,5;\"x;\"\"y\"\n", "61,62\n312c35,783b2279\n");
+    check_parts('\t', "a\tb\r\n\t\" \t\"\r\n", "61,62\n,2009\n");
+    check_parts(';', "a,b\n1,2\n", "612c62\n312c32\n");
+    check_parts('x', "axb\n", "61,62\n");
+    for (int c = -128; c < 128; c++) {
+        const char text[2] = { (char)c, 0 };
+        const bool good = c > 0 && c < 127 && c != '"' && c != '\n' && c != '\r';
+        assert_int_equal(csv_separator(text, &s), good);
+        if (good) assert_int_equal(s, c);
+    }
+    assert_true(csv_separator("tab", &s) && s == '\t');
+    static const char *const none[] = { "", "ta", "tab ", ";;", "\\t", "\xC3\xA9" };
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) assert_false(csv_separator(none[i], &s));
+}
+
+/* What is said of a column `name` in a text whose separator is given. */
+static void said(char separator, const char *text, const char *name, const char *part)
+{
+    csv c;
+    size_t column;
+    unsigned char *data = guarded(strlen(text));
+    memcpy(data, text, strlen(text));
+    vt_status s = csv_open(&c, data, strlen(text), separator, false, "t.csv", &test_error);
+    if (s == VT_OK) s = csv_column(&c, name, &column, &test_error);
+    assert_int_equal(s, VT_BAD_INPUT);
+    const size_t n = strlen(test_error.text), k = strlen(part);
+    if (n < k || strcmp(test_error.text + n - k, part) != 0)
+        fail_msg("said \"%s\", expected at its end \"%s\"", test_error.text, part);
+    csv_close(&c);
+    guarded_free(data);
+}
+
+static void what_may_be_meant_is_said(void **state)
+{
+    (void)state;
+    said(',', "id;body\n", "body", "expected one of: id;body, or a number from 1 to 1; is ; the separator? "
+         "(--separator ';')");
+    said(',', "id;body\n", NULL, "; is ; the separator? (--separator ';')");
+    said(',', "id\tbody\n", "body", "; is a tab the separator? (--separator tab)");
+    said(';', "id,body\n", "body", "; is , the separator? (--separator ',')");
+    said(',', "\"id\";\"body\"\n", "body", "expected a comma or a newline; is ; the separator? (--separator ';')");
+    said(',', "sep=;\nid;body\n", "body", "; line 1 is a note of Excel's: remove it, and give --separator ';'");
+    said(';', "sep=;\nid;body\n", "body", "; line 1 is a note of Excel's: remove it");
+    said(',', "[\n", "body", "; is it JSON? (JSON Lines, one object a line, are named .jsonl)");
+    said(',', "id,author,body\n", "bodi", "or a number from 1 to 3; is body meant?");
+    said(',', "id,author,body\n", "words", "expected one of: id, author, body, or a number from 1 to 3");
+    said(',', "Anna,2024-05-16\n", "body", "; is line 1 data? (--no-header)");
+    said(',', "x,body,body\n", "body", "2 columns are called \"body\": expected one, or a number (2 is the "
+         "first of them)");
+    /* 40 bytes of a name, and no half character: the accent would be bytes 40 and 41. */
+    said(',', "id,A cell of a table whose first line is d\xC3\xA9ta perhaps\n", "body",
+         "one of: id, A cell of a table whose first line is d..., or a number from 1 to 2; "
+         "is line 1 data? (--no-header)");
+    refuses("h\n1;\"a\"\n", "for each quote in it; is ; the separator? (--separator ';')");
+    refuses("a;b\n1;2,5\n", "2 fields, expected 1 as in the header; is ; the separator?");
+}
+
 static void lines_with_nothing_on_them(void **state)
 {
     (void)state;
@@ -140,7 +227,7 @@ static void columns_are_found_by_name(void **state)
     unsigned char data[] = "novel,\"my\"\"text\",\"wide\ncolumn\",x,x\n";
     csv c;
     size_t column = 9;
-    assert_ok(csv_open(&c, data, sizeof data - 1, "t.csv", &test_error));
+    assert_ok(csv_open(&c, data, sizeof data - 1, ',', false, "t.csv", &test_error));
     assert_ok(csv_column(&c, "my\"text", &column, &test_error));
     assert_int_equal(column, 1);
     assert_int_equal(csv_column(&c, "Novel", &column, &test_error), VT_BAD_INPUT);
@@ -150,7 +237,7 @@ static void columns_are_found_by_name(void **state)
     csv_close(&c);
 
     unsigned char twice[] = "x,y,x\n";
-    assert_ok(csv_open(&c, twice, sizeof twice - 1, "t.csv", &test_error));
+    assert_ok(csv_open(&c, twice, sizeof twice - 1, ',', false, "t.csv", &test_error));
     assert_int_equal(csv_column(&c, "x", &column, &test_error), VT_BAD_INPUT);
     assert_contains(test_error.text, "2 columns are called \"x\"");
     csv_close(&c);
@@ -160,7 +247,7 @@ static void columns_are_found_by_name(void **state)
     size_t n = 0;
     for (int i = 0; i < 1000; i++)
         n += (size_t)sprintf((char *)wide + n, "%sc%d", i ? "," : "", i);
-    assert_ok(csv_open(&c, wide, n, "t.csv", &test_error));
+    assert_ok(csv_open(&c, wide, n, ',', false, "t.csv", &test_error));
     assert_int_equal(c.columns, 1000);
     assert_ok(csv_column(&c, "c999", &column, &test_error));
     assert_int_equal(column, 999);
@@ -188,7 +275,7 @@ static void a_field_of_any_length(void **state)
     memcpy(text + 3 + LONG, "\"\n", 2);
     csv c;
     bool more;
-    assert_ok(csv_open(&c, text, LONG + 5, "t.csv", &test_error));
+    assert_ok(csv_open(&c, text, LONG + 5, ',', false, "t.csv", &test_error));
     assert_ok(csv_next(&c, &more, &test_error));
     assert_true(more);
     size_t pairs = 0;
@@ -203,6 +290,32 @@ static void a_field_of_any_length(void **state)
     assert_false(more);
     csv_close(&c);
     free(text);
+}
+
+/* Commas behind the end of the text are none of it, wherever the end lies; and each place
+ * of an unquoted cell is looked at. */
+static void the_end_of_the_text_is_kept(void **state)
+{
+    (void)state;
+    enum { MOST = 300 };
+    static const char ends[] = ",\n\"\r";
+    for (size_t n = 1; n < MOST; n++)
+        for (size_t k = 0; k < 4; k++) {
+            unsigned char text[MOST + 70];
+            csv c;
+            memset(text, ends[k], sizeof text);
+            memset(text, 'a', n);
+            assert_ok(csv_open(&c, text, n, ',', true, "t.csv", &test_error));
+            assert_int_equal(c.columns, 1);
+            assert_int_equal(c.header[0].len, n);
+            csv_close(&c);
+            /* one byte longer: it ends there, or is refused there */
+            const vt_status s = csv_open(&c, text, n + 1, ',', true, "t.csv", &test_error);
+            assert_int_equal(s, k < 2 ? VT_OK : VT_BAD_INPUT);
+            if (s == VT_OK) assert_int_equal(c.header[0].len, n);
+            else assert_contains(test_error.text, k == 2 ? "a quote inside" : "a carriage return");
+            csv_close(&c);
+        }
 }
 
 static char folder[] = "/tmp/vitrine-csv-XXXXXX";
@@ -242,10 +355,11 @@ static uint64_t next_random(uint64_t *s)        /* xorshift64 */
 static size_t below(uint64_t *s, size_t n) { return (size_t)(next_random(s) % n); }
 
 /* A random table with every liberty that the format leaves. */
-static void write_random(FILE *f, uint64_t *s)
+static void write_random(FILE *f, char separator, uint64_t *s)
 {
     static const char *const pieces[] = { "a", "bc", " ", "\"", "\"\"", ",", "\n", "\r\n", "\r",
-                                          "\xC3\xA9", "\xE2\x80\x9C", "'", "\t", "0", "the end" };
+                                          "\xC3\xA9", "\xE2\x80\x9C", "'", "\t", "0", "the end", ";", "|" };
+    const char special[] = { '"', '\r', '\n', separator, 0 };
     const size_t columns = 1 + below(s, 4), rows = below(s, 8);
     if (below(s, 3) == 0) fputs("\xEF\xBB\xBF", f);
     for (size_t r = 0; r <= rows; r++) {
@@ -255,10 +369,10 @@ static void write_random(FILE *f, uint64_t *s)
             for (size_t k = below(s, 12); k > 0; k--) {
                 const char *p = pieces[below(s, sizeof pieces / sizeof *pieces)];
                 strcat(cell, p);
-                must |= strpbrk(p, "\",\r\n") != NULL;
+                must |= strpbrk(p, special) != NULL;
             }
             if (r == 0 && columns == 1) strcat(cell, "h");      /* a header has a name */
-            if (i) fputc(',', f);
+            if (i) fputc(separator, f);
             if (!must && below(s, 2)) {
                 fputs(cell, f);
                 continue;
@@ -277,13 +391,14 @@ static void random_tables_as_python_reads_them(void **state)
 {
     (void)state;
     enum { TABLES = 400 };
+    static const char separators[] = { 44, 59, 9, 124 };        /* , ; tab | */
     static const char script[] =
         "import csv, sys\n"
         "csv.field_size_limit(1 << 30)\n"
         "for i in range(int(sys.argv[1].split()[1])):\n"
         "    name = sys.argv[1].split()[0] + \"/%d.csv\" % i\n"
         "    f = open(name, newline=\"\", encoding=\"utf-8-sig\")\n"
-        "    rows = list(csv.reader(f, strict=True))\n"
+        "    rows = list(csv.reader(f, strict=True, delimiter=chr((44, 59, 9, 124)[i % 4])))\n"
         "    if len(rows[0]) == 1: rows = [r or [\"\"] for r in rows]\n"
         "    print(\";\".join(\",\".join(c.encode().hex() for c in r) for r in rows if r))\n";
     char path[200];
@@ -292,7 +407,7 @@ static void random_tables_as_python_reads_them(void **state)
         snprintf(path, sizeof path, "%s/%d.csv", folder, i);
         FILE *f = fopen(path, "wb");
         assert_non_null(f);
-        write_random(f, &s);
+        write_random(f, separators[i % 4], &s);
         assert_int_equal(fclose(f), 0);
     }
     snprintf(path, sizeof path, "%s %d", folder, TABLES);
@@ -305,7 +420,7 @@ static void random_tables_as_python_reads_them(void **state)
         assert_non_null(f);
         const size_t n = fread(text, 1, sizeof text, f);
         fclose(f);
-        char *got = shown(text, n), *want = line_of(oracle);
+        char *got = shown_with(separators[i % 4], text, n), *want = line_of(oracle);
         assert_non_null(want);
         remove(path);                   /* Python is done with it */
         for (char *p = got; *p; p++) {
@@ -395,9 +510,13 @@ int main(void)
         cmocka_unit_test(newlines_inside_quotes_are_text),
         cmocka_unit_test(escaped_quotes_and_a_last_line_without_newline),
         cmocka_unit_test(malformed_text_is_refused_by_place),
+        cmocka_unit_test(the_cell_left_open_is_named),
+        cmocka_unit_test(other_separators),
+        cmocka_unit_test(what_may_be_meant_is_said),
         cmocka_unit_test(lines_with_nothing_on_them),
         cmocka_unit_test(columns_are_found_by_name),
         cmocka_unit_test(a_field_of_any_length),
+        cmocka_unit_test(the_end_of_the_text_is_kept),
         cmocka_unit_test(random_tables_as_python_reads_them),
         cmocka_unit_test(every_short_text_as_the_grammar_reads_it),
     };

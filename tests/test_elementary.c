@@ -112,7 +112,8 @@ static void within_an_ulp(void **state)
         rng r;
         rng_seed(&r, 17 + k);
         at_boundaries(&t, &in_float, f);
-        for (int i = 0; i < 100000; i++) {
+        assert_true(t.worst < 1);                   /* what is wrong here need not go on */
+        for (int i = 0; i < SWEEP(100000, 5000); i++) {
             compare(&t, &in_float, f, any_bits(&r, f));
             compare(&t, &in_float, f, fmax(f->from, fmin(f->to, 8 * (rng_double(&r) - 0.5))));
             compare(&t, &in_float, f, f->from < 0 ? f->from + (f->to - f->from) * rng_double(&r)
@@ -122,7 +123,7 @@ static void within_an_ulp(void **state)
                       t.count, t.worst, t.at, in_float.count, in_float.worst, in_float.at);
         assert_true(t.worst < 1);
         assert_true(in_float.worst <= 0.5 + 0x1p-28);
-        assert_true(t.count > 300000 && in_float.count > 200000);
+        assert_true(t.count > 3 * SWEEP(100000, 5000) && in_float.count > 2 * SWEEP(100000, 5000));
     }
 }
 

@@ -39,8 +39,9 @@ static void embed(const ops *o, int B, int T, int P, int C, int V, bool teams)
 static void embeddings(const ops *o)
 {
     fc_make_teams((ops_sizes){ 1, 1, 0, 1, 1, 1, 1, 1 });
-    for (int C = 1; C <= 66; C++) embed(o, 2, 3, C % 4, C, 5, false);
-    for (int T = 1; T <= 130; T += 21) embed(o, 1, T, 2, 3, 4, false);
+    for (int C = 1; C <= 2 * 32 + 1; C++) embed(o, 2, 3, C % 4, C, 5, false);  /* columns of a task */
+    for (int T = 1; T <= 2 * 64 + 1; T++) embed(o, 1, T, T % 3, 3, 4, false);   /* rows of a task */
+    for (int B = 1; B <= 9; B++) embed(o, B, 16, 0, 17, 4, false);
     embed(o, 5, 30, 0, 100, 7, true);
     embed(o, 16, 128, 0, 128, 300, true);
     embed(o, 1, 1, 127, 128, 300, true);
@@ -78,7 +79,8 @@ static void add(const ops *o, size_t n, bool teams)
 static void residuals(const ops *o)
 {
     fc_make_teams((ops_sizes){ 1, 1, 0, 1, 1, 1, 1, 1 });
-    for (size_t n = 1; n <= 35; n++) add(o, n, false);
+    for (size_t n = 1; n <= FC_SMALL; n++) add(o, n, false);
+    for (size_t i = 0; i < FC_EDGES; i++) add(o, fc_edge(i, 16384), false);
     static const size_t more[] = { 16383, 16384, 16385, 70001 };
     for (size_t i = 0; i < sizeof more / sizeof *more; i++) add(o, more[i], true);
 }

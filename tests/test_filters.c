@@ -7,21 +7,34 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/rng.h"
-#include "sample/filters.h"
+#include "sample/filters_fast.h"
 
 enum { V_MAX = 64 };
 #define MINUS_INF (-(float)INFINITY)
 static const double last_u = 1 - DBL_EPSILON / 2;      /* the largest below 1 */
 
+static filter_room make_room(size_t V)
+{
+    filter_room room;
+    filter_room_place(&room, guarded(filter_room_bytes(V)), V);
+    room.kernels = ops_pick(NULL);
+    return room;
+}
+
+/* What both draw, the definition and the fast one. */
 static size_t drawn(const float *logits, size_t V, double T, size_t k, double p, double u)
 {
     filter_choice *scratch = guarded(V * sizeof *scratch);
     float *copy = guarded(V * sizeof *copy);
     const filter_options o = { T, k, p };
-    size_t id = SIZE_MAX;
+    filter_room room = make_room(V);
+    size_t id = SIZE_MAX, fast = SIZE_MAX;
     memcpy(copy, logits, V * sizeof *copy);
     assert_ok(filter_draw(copy, V, &o, u, scratch, &id, &test_error));
+    assert_ok(filter_draw_fast(copy, V, &o, u, &room, &fast, &test_error));
+    assert_int_equal(fast, id);
     assert_memory_equal(copy, logits, V * sizeof *copy);
+    guarded_free(room.weights);
     guarded_free(copy);
     guarded_free(scratch);
     assert_true(id < V);
@@ -54,10 +67,14 @@ static void refused(const float *logits, size_t V, filter_options o, vt_status s
                     const char *says)
 {
     filter_choice scratch[V_MAX];
+    filter_room room = make_room(V);
     size_t id = 7, kept;
     assert_int_equal(filter_draw(logits, V, &o, 0.5, scratch, &id, &test_error), status);
     assert_contains(test_error.text, says);
+    assert_int_equal(filter_draw_fast(logits, V, &o, 0.5, &room, &id, &test_error), status);
+    assert_contains(test_error.text, says);
     assert_int_equal(id, 7);
+    guarded_free(room.weights);
     assert_int_equal(filter_list(logits, V, &o, scratch, &kept, &test_error), status);
 }
 
@@ -151,6 +168,8 @@ static void top_k_breaks_ties_by_id(void **state)
     assert_int_equal(kept_set(x, 6, 1, 4, 1), 1u << 5 | 1u << 1 | 1u << 2 | 1u << 4);
     for (size_t k = 6; k < 9; k++) assert_int_equal(kept_set(x, 6, 1, k, 1), 63);
     assert_int_equal(kept_set(x, 6, 1, SIZE_MAX, 1), 63);
+    const float far[4] = { -100, -101, 0, -1 };         /* two that weigh next to nothing */
+    assert_int_equal(drawn(far, 4, 1, 2, 1, 0.9), 3);
     assert_int_equal(drawn(x, 6, 1, 1, 1, last_u), 5);
     assert_int_equal(drawn(x, 6, 1, 2, 1, last_u), 1);
 }
@@ -325,6 +344,7 @@ static void equals_the_naive_reference(void **state)
     rng_seed(&r, 11);
     enum { ROUNDS = 20000 };
     int compared = 0, several = 0;
+    filter_room room = make_room(V_MAX);
     for (int round = 0; round < ROUNDS; round++) {
         float x[V_MAX];
         naive s[V_MAX];
@@ -344,6 +364,9 @@ static void equals_the_naive_reference(void **state)
         if (!reference(x, V, o, u, s, &want_kept, &want)) continue;
         size_t id = SIZE_MAX;
         assert_ok(filter_draw(x, V, &o, u, list, &id, &test_error));
+        size_t fast = SIZE_MAX;
+        assert_ok(filter_draw_fast(x, V, &o, u, &room, &fast, &test_error));
+        assert_int_equal(fast, id);
         assert_ok(filter_list(x, V, &o, list, &kept, &test_error));
         while (want_kept > 0 && s[want_kept - 1].w == 0) want_kept--;
         if (id != want || kept != want_kept)
@@ -358,8 +381,58 @@ static void equals_the_naive_reference(void **state)
         compared++;
         several += kept > 1;
     }
+    guarded_free(room.weights);
     assert_true(compared > ROUNDS * 95 / 100);
     assert_true(several > ROUNDS / 2);
+}
+
+/* --- many ids, kernels and teams ----------------------------------------- */
+
+/* So many ids that they are weighed in several tasks, of few or many sizes: each draw
+ * is the reference's, by the definition alone and by every set on teams. */
+static void a_large_vocabulary_is_drawn_from_alike(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = { 2048, 2049, 6000 };
+    static const double spread[] = { 0.01, 1, 5, 10, 300 };
+    static const size_t first[] = { 0, 2, 3, 40, 3000 };
+    enum { MOST = 6000 };
+    float *x = malloc(MOST * sizeof *x);
+    naive *s = malloc(MOST * sizeof *s);
+    static const int threads[] = { 1, 2, 7 };
+    team *teams[3];
+    int compared = 0;
+    assert_true(x && s);
+    for (int i = 0; i < 3; i++) assert_ok(team_new(&teams[i], threads[i], 0, 0, &test_error));
+    for (int round = 0; round < 75; round++) {
+        const size_t V = sizes[round % 3];
+        filter_room room = make_room(V);
+        filter_choice *choices = guarded(V * sizeof *choices);
+        rng r;
+        size_t want = 0, kept = 0, id = SIZE_MAX;
+        rng_seed(&r, (uint64_t)round);
+        for (size_t v = 0; v < V; v++) x[v] = (float)(spread[round % 5] * rng_normal(&r));
+        if (round % 7 == 0) x[V / 2] = MINUS_INF;
+        const filter_options o = { .temperature = 0.5 + rng_double(&r), .top_k = first[round / 5 % 5],
+                                   .top_p = round % 4 == 1 ? rng_double(&r) : 1 };
+        const double u = round % 2 ? rng_double(&r) : 1 - 0.1 * rng_double(&r);
+        if (reference(x, V, o, u, s, &kept, &want)) {
+            assert_ok(filter_draw(x, V, &o, u, choices, &id, &test_error));
+            assert_int_equal(id, want);
+            for (size_t i = 0; (room.kernels = ops_runs(i / 3)) != NULL; i++) {
+                room.team = teams[i % 3];
+                assert_ok(filter_draw_fast(x, V, &o, u, &room, &id, &test_error));
+                assert_int_equal(id, want);
+            }
+            compared++;
+        }
+        guarded_free(room.weights);
+        guarded_free(choices);
+    }
+    for (int i = 0; i < 3; i++) team_free(teams[i]);
+    free(s);
+    free(x);
+    assert_true(compared >= 70);
 }
 
 int main(void)
@@ -375,6 +448,7 @@ int main(void)
         cmocka_unit_test(an_even_grid_gives_each_id_its_share),
         cmocka_unit_test(draws_follow_the_distribution),
         cmocka_unit_test(equals_the_naive_reference),
+        cmocka_unit_test(a_large_vocabulary_is_drawn_from_alike),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

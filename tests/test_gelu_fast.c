@@ -76,9 +76,13 @@ static void sizes(const ops *o)
 {
     static float x[3 * 4096];
     fc_make_teams((ops_sizes){ 1, 1, 0, 1, 1, 1, 1, 1 });
-    for (size_t n = 1; n <= 35; n++) {
+    for (size_t n = 1; n <= FC_SMALL; n++) {
         fc_fill(x, n, 6);
         run(o, x, n, false);
+    }
+    for (size_t i = 0; i < FC_EDGES; i++) {
+        fc_fill(x, fc_edge(i, 4096), 6);
+        run(o, x, fc_edge(i, 4096), false);
     }
     static const size_t more[] = { 4095, 4096, 4097, 8192, 8195, 12288 };
     for (size_t i = 0; i < sizeof more / sizeof *more; i++) {

@@ -133,7 +133,7 @@ static void cached_forward_equals_the_full_one(void **state)
 static void each_fast(const gpt_config *z, void (*test)(const gpt_model_fast *, gpt_acts_fast *,
                                                         gpt_acts_fast *, const model_case *))
 {
-    static const char *const isas[] = { "portable", "avx2", "avx512" };
+    const ops *kernels;
     const ops_sizes sizes = { .B = 1, .T = z->T, .P = z->T, .C = z->C, .NH = z->NH,
                               .HS = z->C / z->NH, .FF = z->FF, .V = z->V };
     const size_t bytes = gpt_acts_bytes_fast(z, 1, z->T, z->T, false);
@@ -146,10 +146,9 @@ static void each_fast(const gpt_config *z, void (*test)(const gpt_model_fast *, 
     assert_true(params && m1 && m2);
     for (size_t i = 0; i < c.count; i++) params[i] = (float)c.params[i];
     ops_scratch(&sizes, &worker, &shared);
-    for (size_t i = 0; i < sizeof isas / sizeof *isas; i++) {
-        gpt_model_fast m = { .z = *z, .params = params, .kernels = ops_pick(isas[i]) };
+    for (size_t i = 0; (kernels = ops_runs(i)) != NULL; i++) {
+        gpt_model_fast m = { .z = *z, .params = params, .kernels = kernels };
         gpt_acts_fast a, b;
-        if (!m.kernels) continue;
         assert_ok(team_new(&m.team, 2, worker, shared, &test_error));
         gpt_acts_place_fast(&a, m1, z, 1, z->T, z->T, false);
         gpt_acts_place_fast(&b, m2, z, 1, z->T, z->T, false);
@@ -333,11 +332,9 @@ static void compare_fast(const gpt_config *z, int B, int T, const ops *kernels)
 static void fast_wirings_equal_the_definitions(void **state)
 {
     (void)state;
-    static const char *const isas[] = { "portable", "avx2", "avx512" };
+    const ops *kernels;
     int ran = 0;
-    for (size_t i = 0; i < sizeof isas / sizeof *isas; i++) {
-        const ops *kernels = ops_pick(isas[i]);
-        if (!kernels) continue;
+    for (size_t i = 0; (kernels = ops_runs(i)) != NULL; i++) {
         const gpt_config tied = { .L = 2, .C = 32, .NH = 2, .FF = 48, .T = 20, .V = 101,
                                   .tied = true };
         compare_fast(&small, 2, 4, kernels);

@@ -28,19 +28,20 @@ static void run(const ops *o, const float *x, size_t n)
 static void sizes(const ops *o)
 {
     fc_make_teams((ops_sizes){ 1, 1, 0, 1, 1, 1, 1, 1 });
-    for (size_t n = 1; n <= 40; n++) {
+    for (size_t n = 1; n <= FC_SMALL; n++) {
         float *x = fc_random_buffer(n, 1);
         run(o, x, n);
         guarded_free(x);
     }
-    const size_t big = 256 * 16384;
-    static const size_t more[] = { 16383, 16384, 16385, 100003 };
+    const size_t big = 256 * 16384;     /* 256 chunks of 16384, then larger chunks */
     float *x = fc_random_buffer(big + 1000, 3), *y = fc_copy(x, big + 1000);
-    for (size_t i = 0; i < sizeof more / sizeof *more; i++) run(o, x, more[i]);
-    run(o, x, big - 1);             /* 256 chunks of 16384, then larger chunks */
-    run(o, x, big);
+    for (size_t i = 0; i < FC_EDGES; i++) {
+        const size_t n = fc_edge(i, 16384);
+        run(o, x + big + 1000 - n, n);      /* up to the guard page */
+    }
+    run(o, x, 100003);
     run(o, x, big + 1);
-    run(o, x + 1000, big);
+    for (int i = 0; i < SWEEP(3, 0); i++) run(o, x + i * 500, big - 1 + (size_t)i % 2);
     FC_SAME(x, y, big + 1000);
     guarded_free(x);
     guarded_free(y);

@@ -1,5 +1,6 @@
 /* test_io.c -- files whole or not at all; every refusal is one clear line. */
 #include "support.h"
+#include "base/interrupt.h"
 #include "base/io.h"
 #include <dirent.h>
 #include <errno.h>
@@ -12,6 +13,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -173,6 +175,16 @@ static void written_is_read(void **state)
     free(path);
 }
 
+/* Writes into a pipe that is open, later, and closes it. */
+static void *feed_end(void *argument)
+{
+    const int file = *(int *)argument;
+    usleep(100000);
+    (void)!write(file, "steps = 1", 9);
+    close(file);
+    return NULL;
+}
+
 static void *feed(void *argument)
 {
     FILE *f = fopen(argument, "w");
@@ -199,6 +211,66 @@ static void a_pipe_is_read_to_its_end(void **state)
     /* A file that grows beyond its length, or never ends: the limit holds. */
     assert_int_equal(io_read(&b, "/dev/zero", 100000, &test_error), VT_TOO_LARGE);
     assert_contains(test_error.text, "100000 bytes");
+    unlink(path);
+    free(path);
+}
+
+static void *feed_late(void *argument)
+{
+    usleep(100000);
+    return feed(argument);
+}
+
+static void stop_at_once(int number) { interrupt_ask(number); }
+
+/* The texts of a user may be on their way; a signal ends the wait for them.  Settings are
+ * not waited for, but read from a pipe that has its writer. */
+static void a_pipe_without_a_writer(void **state)
+{
+    (void)state;
+    bytes b;
+    char *path = at("pipe");
+    pthread_t writer;
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_int_equal(io_read_written(&b, path, 250000, &test_error), VT_IO);
+    assert_contains(test_error.text, path);
+    assert_contains(test_error.text, "nobody writes");
+    assert_null(b.data);
+    assert_int_equal(pthread_create(&writer, NULL, feed_late, path), 0);
+    assert_ok(io_read(&b, path, 250000, &test_error));
+    pthread_join(writer, NULL);
+    assert_int_equal(b.len, 250000);
+    bytes_free(&b);
+
+    int ends[2];
+    char name[40];
+    assert_int_equal(pipe(ends), 0);
+    snprintf(name, sizeof name, "/dev/fd/%d", ends[0]);
+    assert_int_equal(write(ends[1], "steps = 1", 9), 9);
+    assert_int_equal(close(ends[1]), 0);
+    assert_int_equal(io_read_written(&b, name, 8, &test_error), VT_TOO_LARGE);
+    assert_int_equal(close(ends[0]), 0);
+    assert_int_equal(pipe(ends), 0);
+    snprintf(name, sizeof name, "/dev/fd/%d", ends[0]);
+    const int copy = dup(ends[1]);              /* while it is open, the pipe has a writer */
+    assert_int_equal(pthread_create(&writer, NULL, feed_end, &ends[1]), 0);
+    assert_int_equal(close(copy), 0);
+    assert_ok(io_read_written(&b, name, 100, &test_error));
+    pthread_join(writer, NULL);
+    assert_int_equal(b.len, 9);
+    assert_memory_equal(b.data, "steps = 1", 9);
+    bytes_free(&b);
+    assert_int_equal(close(ends[0]), 0);
+
+    struct sigaction stop = { .sa_handler = stop_at_once }, before;
+    sigemptyset(&stop.sa_mask);
+    assert_int_equal(sigaction(SIGALRM, &stop, &before), 0);
+    const struct itimerval soon = { .it_interval = { 0, 50000 }, .it_value = { 0, 50000 } };
+    assert_int_equal(setitimer(ITIMER_REAL, &soon, NULL), 0);
+    assert_int_equal(io_read(&b, path, 250000, &test_error), VT_INTERRUPTED);
+    assert_int_equal(setitimer(ITIMER_REAL, &(struct itimerval){ .it_value = { 0, 0 } }, NULL), 0);
+    assert_int_equal(sigaction(SIGALRM, &before, NULL), 0);
+    interrupt_ask(0);
     unlink(path);
     free(path);
 }
@@ -323,6 +395,39 @@ static void a_failed_write_leaves_the_old_file(void **state)
 
 /* A link stays, and what it leads to is written, beside itself; a link to no file, such as
  * /dev/stdout, is neither replaced nor written. */
+/* Made bit by bit: the old file until the end, or for good. */
+static void a_file_is_there_at_the_end(void **state)
+{
+    (void)state;
+    char *path = at("output"), *nowhere = at("no/output");
+    io_output o;
+    bytes found;
+    assert_ok(io_replace(path, "old", 3, &test_error));
+    for (int good = 0; good < 2; good++) {
+        assert_ok(io_output_begin(&o, path, &test_error));
+        assert_ok(io_output_write(&o, "ne", 2, &test_error));
+        assert_ok(io_output_write(&o, "w", 1, &test_error));
+        char *name = strdup(o.name);
+        assert_int_equal(access(name, F_OK), 0);
+        assert_ok(io_read(&found, path, 9, &test_error));
+        assert_string_equal((char *)found.data, "old");
+        bytes_free(&found);
+        assert_int_equal(io_output_end(&o, good ? VT_OK : VT_NAN, &test_error), good ? VT_OK : VT_NAN);
+        assert_int_equal(access(name, F_OK), -1);
+        assert_ok(io_read(&found, path, 9, &test_error));
+        assert_string_equal((char *)found.data, good ? "new" : "old");
+        bytes_free(&found);
+        free(name);
+    }
+    /* A begin that failed is ended, too. */
+    assert_int_equal(io_output_begin(&o, nowhere, &test_error), VT_IO);
+    assert_int_equal(io_output_end(&o, VT_IO, &test_error), VT_IO);
+    assert_true(io_free(path) > 0);
+    unlink(path);
+    free(path);
+    free(nowhere);
+}
+
 static void a_link_is_followed(void **state)
 {
     (void)state;
@@ -493,9 +598,11 @@ int main(void)
         cmocka_unit_test(texts_grow),
         cmocka_unit_test(written_is_read),
         cmocka_unit_test(a_pipe_is_read_to_its_end),
+        cmocka_unit_test(a_pipe_without_a_writer),
         cmocka_unit_test(what_cannot_be_read_is_named),
         cmocka_unit_test(modes_are_obeyed),
         cmocka_unit_test(a_failed_write_leaves_the_old_file),
+        cmocka_unit_test(a_file_is_there_at_the_end),
         cmocka_unit_test(a_link_is_followed),
         cmocka_unit_test(the_disk_has_it_before_the_name),
         cmocka_unit_test(a_reader_sees_one_or_the_other),

@@ -305,7 +305,13 @@ static void what_is_not_json_is_refused(void **state)
         { BYTES("{'a': 1}"), "column" },
         { BYTES("7"), "expected" },
         { BYTES("[\"a\nb\"]"), "line 1" },
-        { BYTES("[\"a\x00""b\"]"), "column" },
+        { BYTES("[\"a\x00""b\"]"), "line 1, column 4 (byte 3): expected JSON, found byte 00" },
+        { BYTES("[7\x00]"), "(byte 2): expected JSON, found byte 00" },     /* found by fuzzing: */
+        { BYTES("[\n1.5\x00, 2]"), "line 2, column 4" },                 /* jansson takes these */
+        { BYTES("[true\x00]"), "(byte 5)" },
+        { BYTES("[]\x00"), "(byte 2)" },
+        { BYTES("[\x00\xFF]"), "(byte 1): expected JSON" },
+        { BYTES("[\xFF\x00]"), "(byte 1): expected UTF-8" },
         { BYTES("[\"\\ud800\"]"), "invalid Unicode" },
         { BYTES("{\"a\\u0000b\": 1}"), "NUL" },
         { BYTES("\xEF\xBB\xBF{}"), "byte order mark" },

@@ -93,7 +93,7 @@ static void backward_bounds(const call *z, const float *mean, const float *rstd,
 static void run(const ops *o, int N, int C, double shift, bool teams)
 {
     const size_t rows = (size_t)N, cols = (size_t)C, n = rows * cols;
-    fc_make_teams((ops_sizes){ 1, N, 0, C, 1, C, 1, 1 });
+    fc_make_teams_of((ops_sizes){ 1, N, 0, C, 1, C, 1, 1 }, teams ? FC_TEAMS : 1);
     call z = { N, C, fc_random_buffer(n, 2), fc_random_buffer(cols, 1), fc_random_buffer(cols, 1),
                fc_random_buffer(n, 1), fc_random_buffer(n, 1), fc_random_buffer(cols, 1),
                fc_random_buffer(cols, 1) };
@@ -131,10 +131,11 @@ static void run(const ops *o, int N, int C, double shift, bool teams)
 static void sizes(const ops *o)
 {
     share *all[] = { &s_y, &s_mean, &s_rstd, &s_dx, &s_dw, &s_db };
-    for (int C = 1; C <= 35; C++) run(o, 3, C, 0, false);
-    for (int N = 1; N <= 35; N++) run(o, N, 5, 1, false);
-    static const int wide[] = { 63, 64, 65, 127, 128, 129, 257, 768 };
+    for (int C = 1; C <= 2 * 128 + 1; C++) run(o, 3, C, 0, false);      /* columns of a task */
+    for (int N = 1; N <= 2 * 32 + 1; N++) run(o, N, 5, 1, false);       /* rows of a chunk */
+    static const int wide[] = { 64, 127, 128, 257, 768 };
     for (size_t i = 0; i < sizeof wide / sizeof *wide; i++) run(o, 2, wide[i], 1000, false);
+    for (size_t i = 0; i < FC_EDGES; i++) run(o, (int)fc_edge(i, 64 * 32), 2, 0, false);
     run(o, 70, 33, 0, true);
     run(o, 64, 128, 3, true);
     run(o, 2048, 20, 0, true);                  /* 64 chunks of 32 rows */

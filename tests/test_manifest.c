@@ -28,7 +28,13 @@ static void write_folder(const char *folder, bytes *text)
     js_begin(&w, text, JS_PRETTY);
     js_open_object(&w);
     manifest_write_build(&w);
-    assert_ok(manifest_write_files(&w, folder, &test_error));
+    char hashes[MANIFEST_FILES][65];
+    const char *all[MANIFEST_FILES];
+    for (size_t i = 0; i < MANIFEST_FILES; i++) {
+        assert_ok(sha256_hex_file(hashes[i], in(folder, names[i]), &test_error));
+        all[i] = hashes[i];
+    }
+    manifest_write_files(&w, all);
     js_close_object(&w);
     assert_ok(js_end(&w, &test_error));
     assert_ok(io_replace(in(folder, MANIFEST_NAME), text->data, text->len, &test_error));
@@ -105,7 +111,8 @@ static void a_manifest_that_is_none_is_refused(void **state)
         { "{\"files\": 7}", "field \"files\": expected an object, found 7" },
         { "{}", "field \"files\": expected an object, found nothing" },
         { "{\"files\": {}}", "field \"state.safetensors\": expected a string, found nothing" },
-        { "{\"files\": {\"state.safetensors\": \"abc\"}}", "state.safetensors" },
+        { "{\"files\": {\"state.safetensors\": \"abc\"}}",
+          "field \"model.safetensors\": expected a string, found nothing" },
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         assert_ok(io_replace(in(two, MANIFEST_NAME), row[i].text, strlen(row[i].text),

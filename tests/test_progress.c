@@ -54,12 +54,29 @@ static void counts(void **state)
     static const struct { double count; const char *text; } cases[] = {
         { 0, "0" }, { 812.3, "812" }, { 999.4, "999" }, { 999.6, "1.0k" }, { 21312, "21.3k" },
         { 99949, "99.9k" }, { 99951, "100k" }, { 999400, "999k" }, { 999600, "1.00M" },
-        { 1.24e6, "1.24M" }, { 99.96e6, "100M" }, { 3.5e9, "3.5G" },
+        { 1.24e6, "1.24M" }, { 99.96e6, "100M" }, { 3.5e9, "3.5G" }, { 999.94e9, "999.9G" }, { 999.96e9, "1.0T" },
+        { 1.927e15, "1.9P" }, { 18.4e18, "18.4E" },
         { (double)NAN, "-" }, { -5, "-" }, { (double)INFINITY, "-" }
     };
     char text[32];
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         progress_count(text, sizeof text, cases[i].count);
+        assert_string_equal(text, cases[i].text);
+    }
+}
+
+/* As counts, in powers of 1000 (SI). */
+static void sizes(void **state)
+{
+    (void)state;
+    static const struct { double bytes; const char *text; } cases[] = {
+        { 0, "0 bytes" }, { 1, "1 byte" }, { 2, "2 bytes" }, { 999, "999 bytes" }, { 1000, "1.0 kB" },
+        { 21312, "21.3 kB" }, { 614400, "614 kB" }, { 1.24e6, "1.24 MB" }, { 3.5e9, "3.5 GB" },
+        { (double)NAN, "-" }, { -5, "-" }, { (double)INFINITY, "-" }
+    };
+    char text[32];
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        progress_bytes(text, sizeof text, cases[i].bytes);
         assert_string_equal(text, cases[i].text);
     }
 }
@@ -182,6 +199,13 @@ static void curves_worked_by_hand(void **state)
                               "       0 +..........'\n"
                               "         +--------------------\n"
                               "          101              120\n");
+    free(text);
+    val[4] = 1.25, val[12] = 2.25;               /* the last that was measured, and the least */
+    text = curve(loss, val, 20, 101, 40, 5, false);
+    assert_contains(text, "loss 3  o val 2.25 (least 1.25)\n");
+    free(text);
+    text = curve(loss, val, 20, 101, 30, 5, false);     /* no room for that */
+    assert_contains(text, "loss 3  o val 2.25\n");
     free(text);
     loss[9] = (double)NAN;                      /* a gap is not joined */
     text = curve(loss, NULL, 20, 1, 30, 5, false);
@@ -309,6 +333,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(durations),
         cmocka_unit_test(counts),
+        cmocka_unit_test(sizes),
         cmocka_unit_test(a_bar_has_the_terminals_width),
         cmocka_unit_test(little_room_shows_the_most_needed),
         cmocka_unit_test(the_bar_fills_by_eighths),

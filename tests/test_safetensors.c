@@ -117,7 +117,7 @@ static void st03_header_length(void **state)
         { 100000001, "header of 100000001 bytes, expected at most 100000000" },
         { 100000000, "header of 100000000 bytes, the file has" },
         { whole - 7, "bytes, the file has" },
-        { whole - 8, "end of file expected" },          /* the data is no JSON */
+        { whole - 8, "(byte 53): expected JSON, found byte 00" },   /* the data is none */
         { sizeof header - 2, "header" },                /* ends before the brace */
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {

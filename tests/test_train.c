@@ -54,11 +54,13 @@ static void on_note(void *context, const char *line)
 static vt_train_options options(const char *data, const char *out)
 {
     static char paths[64][256];             /* scratch()'s last for eight calls */
+    static const char *files[64];
     static size_t next;
     vt_train_options o;
     assert_ok(vt_train_preset(&o, "tiny", &test_error));
     snprintf(paths[next % 64], sizeof *paths, "%s", scratch(data));
-    o.data = paths[next++ % 64];
+    files[next % 64] = paths[next % 64];
+    o.corpus = (vt_corpus){ .files = &files[next++ % 64], .nfiles = 1 };
     snprintf(paths[next % 64], sizeof *paths, "%s", scratch(out));
     o.out = paths[next++ % 64];
     o.layers = 1, o.d_model = 16, o.ff = 24, o.context = o.seq = 8, o.batch = 4, o.merges = 20;
@@ -199,7 +201,7 @@ static void another_schedule_is_whole(void **state)
     assert_ok(run(&o, &s, &r));
     state_hash("again", before);
     assert_ok(vt_train_stored(&stored, o.out, &test_error));
-    stored.data = o.data, stored.out = o.out, stored.resume = true;
+    stored.corpus = o.corpus, stored.out = o.out, stored.resume = true;
     o = stored;
     o.stop_at = 7;
     assert_int_equal(run(&o, &s, &r), VT_USAGE);
@@ -371,19 +373,19 @@ static void other_columns_and_rows_are_named(void **state)
     o.steps = 2, o.warmup = 0;
     assert_ok(run(&o, &s, &r));
     o.resume = true;
-    o.column = "other";
+    o.corpus.column = "other";
     assert_int_equal(run(&o, &s, &r), VT_BAD_INPUT);
     assert_contains(test_error.text, "two.csv: is the file of the run to resume, but its column or its "
                     "rows are others: they hold 30 documents and ");
     assert_contains(test_error.text, "the run had 30 and ");
-    o.column = NULL, o.max_rows = 20;
+    o.corpus.column = NULL, o.corpus.max_rows = 20;
     assert_int_equal(run(&o, &s, &r), VT_BAD_INPUT);
     assert_contains(test_error.text, "they hold 20 documents and ");
-    o.max_rows = 0;
-    o.data = options("text.txt", "two").data;
+    o.corpus.max_rows = 0;
+    o.corpus = options("text.txt", "two").corpus;
     assert_int_equal(run(&o, &s, &r), VT_BAD_INPUT);
     assert_contains(test_error.text, "its tokens are not those of the run to resume (the corpus had");
-    o.data = options("two.csv", "two").data;
+    o.corpus = options("two.csv", "two").corpus;
     assert_ok(run(&o, &s, &r));
 }
 
@@ -488,6 +490,34 @@ static void what_no_run_can_have_stored_is_refused(void **state)
     assert_ok(run(&o, &s, &r));
 }
 
+/* The list of files that a run of several has. */
+static void files_that_are_no_list_are_refused(void **state)
+{
+    (void)state;
+    static const struct { const char *from, *to, *part; } rows[] = {
+        { "\"files\": [", "\"files\": [[], ", "expected" },
+        { "\"files\": [", "\"files\": 5, \"x\": [", "field \"files\": expected" },
+        { "\"documents\": 1", "\"documents\": -1", "field \"documents\"" },
+        { "[{\"sha256\": \"", "[{\"sha256\": \"X", "field \"sha256\": expected 64 hexadecimal digits" },
+    };
+    said s;
+    vt_train_result r;
+    vt_model *m;
+    vt_train_options o = options("text.txt", "files"), other = options("letters.txt", "files");
+    const char *const both[] = { o.corpus.files[0], other.corpus.files[0] };
+    o.corpus = (vt_corpus){ .files = both, .nfiles = 2 };
+    assert_ok(run(&o, &s, &r));
+    o.resume = true;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        edit_run("files", rows[i].from, rows[i].to);
+        assert_int_equal(run(&o, &s, &r), VT_BAD_INPUT);
+        assert_contains(test_error.text, rows[i].part);
+        assert_int_equal(vt_model_open(&m, o.out, 1, NULL, &test_error), VT_BAD_INPUT);
+        edit_run("files", rows[i].to, rows[i].from);
+    }
+    assert_ok(run(&o, &s, &r));
+}
+
 /* CKPT-04: neither trained on nor given a new hash. */
 static void a_damaged_state_stays_as_it_is(void **state)
 {
@@ -542,6 +572,7 @@ int main(void)
         cmocka_unit_test(other_kernels_are_named),
         cmocka_unit_test(other_columns_and_rows_are_named),
         cmocka_unit_test(what_no_run_can_have_stored_is_refused),
+        cmocka_unit_test(files_that_are_no_list_are_refused),
         cmocka_unit_test(a_damaged_state_stays_as_it_is),
         cmocka_unit_test(missing_merges_are_said),
     };

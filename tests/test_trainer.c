@@ -43,11 +43,13 @@ static vt_train_options options(int batch, int seq, int accumulate)
     return o;
 }
 
-/* A trainer with every parameter random, biases and gains too. */
+/* A trainer with every parameter random, biases and gains too; the gradient can be
+ * looked at after a step. */
 static void start(trainer *t, const vt_train_options *o, const gpt_config *z, int threads)
 {
     rng r;
     assert_ok(trainer_new(t, o, z, threads, stream, 1000, stream + 1000, 100, &test_error));
+    t->update.keep = true;
     rng_seed(&r, 77);
     for (size_t i = 0; i < t->count; i++) t->w[i] = (float)(0.3 * rng_normal(&r));
 }
@@ -386,7 +388,9 @@ static void clipping_cannot_overflow(void **state)
     (void)state;
     static float w[100], g[100], m[100], v[100];
     const gpt_tensor tensor = { .name = "big", .rows = 1, .cols = 100, .count = 100 };
-    optimizer o = { .tensors = &tensor, .ntensors = 1, .w = w, .g = g, .m = m, .v = v,
+    const adamw_span span = { 0, 0 };
+    optimizer o = { .tensors = &tensor, .ntensors = 1, .spans = &span, .nspans = 1, .w = w,
+                    .g = g, .m = m, .v = v,
                     .eps = 1e-8, .clip = 1, .kernels = ops_pick(NULL) };    /* betas 0: m is g' */
     double norm;
     for (size_t i = 0; i < 100; i++) g[i] = 1e20f;
@@ -569,6 +573,34 @@ static void same_bits_with_any_threads(void **state)
     }
 }
 
+/* An update that leaves the gradient 0 spares the next step its clearing, and nothing
+ * else: also behind a step that was refused. */
+static void a_cleared_gradient_has_the_same_bits(void **state)
+{
+    (void)state;
+    const vt_train_options o = options(3, 4, 2);
+    trainer kept, cleared;
+    trainer_result r1, r2;
+    start(&kept, &o, &small, 1);
+    start(&cleared, &o, &small, 2);
+    cleared.update.keep = false;
+    for (int s = 0; s < 4; s++) {
+        assert_ok(trainer_step(&kept, &r1, &test_error));
+        assert_ok(trainer_step(&cleared, &r2, &test_error));
+        for (size_t i = 0; i < cleared.count; i++) assert_true(cleared.g[i] == 0);
+        copy bits = keep(&kept);
+        unchanged(&cleared, &bits);
+        assert_memory_equal(&r1.grad_norm, &r2.grad_norm, sizeof r1.grad_norm);
+        if (s != 1) continue;
+        const float w = cleared.w[cleared.tensors[4].offset];       /* refused; then as before */
+        cleared.w[cleared.tensors[4].offset] = NAN;
+        assert_int_equal(trainer_step(&cleared, &r2, &test_error), VT_NAN);
+        cleared.w[cleared.tensors[4].offset] = w;
+    }
+    trainer_free(&kept);
+    trainer_free(&cleared);
+}
+
 /* Mean over all validation windows, the short last batch included. */
 static void validation_changes_nothing(void **state)
 {
@@ -637,6 +669,7 @@ int main(void)
         cmocka_unit_test(a_step_is_what_is_written_here),
         cmocka_unit_test(the_first_step_moves_weights),
         cmocka_unit_test(same_bits_with_any_threads),
+        cmocka_unit_test(a_cleared_gradient_has_the_same_bits),
         cmocka_unit_test(validation_changes_nothing),
         cmocka_unit_test(sizes_that_overflow_are_refused),
     };

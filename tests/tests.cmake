@@ -8,16 +8,23 @@ if(NOT (CMOCKA_FOUND AND MPFR_FOUND AND PCRE2_FOUND))
   return()
 endif()
 
-add_library(test_support STATIC tests/support.c tests/scratch.c tests/kernels.c tests/model_case.c tests/check_subject.c
+add_library(test_support STATIC tests/support.c tests/guarded.c tests/scratch.c tests/kernels.c tests/model_case.c tests/check_subject.c
             tests/tiny_model.c)
+target_link_options(test_support INTERFACE LINKER:-u,test_error)   # support.c also reads VITRINE_TEST
 target_link_libraries(test_support PUBLIC vitrine PkgConfig::CMOCKA PkgConfig::MPFR PkgConfig::PCRE2)
 target_compile_definitions(test_support PUBLIC
   VT_GOLDEN="${CMAKE_SOURCE_DIR}/tests/golden" VT_SOURCE="${CMAKE_SOURCE_DIR}")
 
+# VITRINE_TESTS_COMPILED: for their warnings alone, which come before any optimisation.
 file(GLOB programs CONFIGURE_DEPENDS tests/test_*.c)
 foreach(path ${programs})
   get_filename_component(name ${path} NAME_WE)
-  add_executable(${name} ${path})
+  if(VITRINE_TESTS_COMPILED)
+    add_library(${name} OBJECT ${path})
+    target_compile_options(${name} PRIVATE -O0 -g0)
+  else()
+    add_executable(${name} ${path})
+  endif()
   target_link_libraries(${name} PRIVATE test_support)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 endforeach()
@@ -34,16 +41,22 @@ foreach(isa ${isas})
   target_compile_definitions(simd_words_${isa} PRIVATE VT_ISA=${isa} VT_ISA_${isa}=1)
   target_sources(test_simd PRIVATE $<TARGET_OBJECTS:simd_words_${isa}>)
 endforeach()
-if(avx2 IN_LIST isas)
-  target_compile_definitions(test_simd PRIVATE VT_X86=1)
-endif()
+target_compile_definitions(test_simd PRIVATE ${processor})
 
-target_sources(test_junit PRIVATE src/cli/junit.c)          # of the command, not the library
+# Of the command, not the library.
+target_sources(test_junit PRIVATE src/cli/junit.c)
+target_sources(test_roofline PRIVATE src/cli/roofline.c)
+target_sources(test_growth PRIVATE src/cli/curves.c)
 target_link_libraries(test_austen PRIVATE ZLIB::ZLIB)       # it makes archives
+target_link_libraries(test_npz PRIVATE ZLIB::ZLIB)          # sums of zeros
 
 add_executable(bits tests/bits.c tests/bits_dump.c tests/bits_compare.c)     # for cli_bits.sh and tools/bits
 target_link_libraries(bits PRIVATE test_support)
 set_target_properties(bits PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+
+add_executable(race tests/race.c)           # a fault for the thread sanitizer: cli_race.sh
+target_link_libraries(race PRIVATE Threads::Threads)
+set_target_properties(race PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 
 # Kernels that do wrong, for test_kernel_host.c: nasty.c without sanitizers, which would
 # see the faults first, and without optimisation, which may leave a fault out.
@@ -51,7 +64,7 @@ function(nasty name)
   add_library(${name} MODULE tests/kernels/nasty.c)
   set_target_properties(${name} PROPERTIES PREFIX "" SUFFIX .so
                         LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/kernels)
-  target_compile_options(${name} PRIVATE -fno-sanitize=all -O0 -w)
+  target_compile_options(${name} PRIVATE -fno-sanitize=all -fno-profile-arcs -fno-test-coverage -O0 -w)
   target_link_options(${name} PRIVATE -fno-sanitize=all)
   target_compile_definitions(${name} PRIVATE ${ARGN})
   add_dependencies(test_kernel_host ${name})
@@ -75,3 +88,16 @@ target_link_libraries(specimen_kernel PRIVATE vitrine)
 add_dependencies(test_specimens specimen_kernel)
 target_compile_definitions(test_specimens PRIVATE
   VT_SPECIMENS="${CMAKE_BINARY_DIR}/tests/kernels/specimen.so")
+
+# A preload that lets a chosen call of a program fail, for tools/faults; its part that
+# counts and refuses memory is in test_faults and test_learn, too.
+add_library(fault_shim MODULE tests/fault_shim.c tests/fault_memory.c)
+set_target_properties(fault_shim PROPERTIES PREFIX "" SUFFIX .so
+                      LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+target_compile_options(fault_shim PRIVATE -fno-sanitize=all -fno-profile-arcs -fno-test-coverage -fno-builtin)
+target_link_options(fault_shim PRIVATE -fno-sanitize=all)
+target_sources(test_faults PRIVATE tests/fault_memory.c)
+target_sources(test_learn PRIVATE tests/fault_memory.c)
+# Not instrumented: it is asked for memory before the sanitizer has begun.
+set_source_files_properties(tests/fault_memory.c PROPERTIES COMPILE_OPTIONS
+                            "-fno-builtin;-fno-sanitize=all;-fno-profile-arcs;-fno-test-coverage")

@@ -25,7 +25,9 @@ static void write_corpus(void)
 
 vt_train_options tiny_options(const char *out, int seq, bool tied)
 {
-    static char data[256], folders[8][256];
+    static char data[256];
+    static const char *const files[] = { data };
+    static char folders[8][256];
     static size_t next;
     vt_train_options o;
     char *folder = folders[next++ % 8];
@@ -33,7 +35,7 @@ vt_train_options tiny_options(const char *out, int seq, bool tied)
     snprintf(data, sizeof data, "%s", scratch("corpus.txt"));
     snprintf(folder, sizeof folders[0], "%s", scratch(out));
     assert_ok(vt_train_preset(&o, "tiny", &test_error));
-    o.data = data;
+    o.corpus = (vt_corpus){ .files = files, .nfiles = 1 };
     o.out = folder;
     o.layers = 2;
     o.d_model = 12;

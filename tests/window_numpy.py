@@ -144,4 +144,5 @@ def main(folder, dump=None):
     return bool(bad)
 
 
-sys.exit(main(*sys.argv[1:]))
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -45,3 +45,15 @@ add_custom_command(OUTPUT ${torch_ops}
   COMMENT "torch_ops.inc")
 add_custom_target(torch_ops_inc DEPENDS ${torch_ops})
 add_dependencies(generated torch_ops_inc)
+
+# known-faults.md: the rows of docs/known-faults.md with links to their tests, for readers.
+# What is wrong with them is for ./test rows to say.  The module of the pages has no tests.
+if(NOT VITRINE_WASM)
+  file(GLOB rows_of CONFIGURE_DEPENDS tests/*.c tests/*.h tests/*.sh tests/*.py)
+  add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/known-faults.md
+    COMMAND sh ${CMAKE_SOURCE_DIR}/tools/rows.sh --table ${CMAKE_BINARY_DIR}/known-faults.md
+            ${CMAKE_SOURCE_DIR} > ${CMAKE_BINARY_DIR}/known-faults.log 2>&1 || true
+    DEPENDS ${CMAKE_SOURCE_DIR}/tools/rows.sh ${CMAKE_SOURCE_DIR}/docs/known-faults.md ${rows_of}
+    COMMENT "known-faults.md")
+  add_custom_target(known_faults ALL DEPENDS ${CMAKE_BINARY_DIR}/known-faults.md)
+endif()

@@ -2,6 +2,9 @@
 #
 #     LINE <tab> COLUMN <tab> OLD <tab> NEW <tab> FUNCTION
 #
+# usage: awk -f tools/mutate.awk FILE                      the list
+#        awk -v switched=yes -f tools/mutate.awk FILE      the source, with a switch for each
+#
 # Every function of the file is mutated except REF(..._forward): the backward
 # functions, helpers they share with forward, AdamW, and clipping; and so are the
 # file's own constants.  What counts, in the bodies of those functions and behind
@@ -14,6 +17,12 @@
 #     < <-> <=   > <-> >=   == <-> !=
 #     numbers    c to c+1; where c is not 0, to 0; where c has a point or an
 #                exponent, to c * 1.001
+#
+# With switches the source computes mutant N, the list's line N, while VT_KNOCKED(N) holds:
+# an expression E with mutants becomes  (VT_KNOCKED(1) ? (E1) : VT_KNOCKED(2) ? (E2) : (E)),
+# and an assignment that is changed at its sign or left of it becomes one as a whole.  A constant
+# of the file becomes a macro: its initialiser could not ask.  Lines keep their numbers; an
+# expression of several stands on its last.
 BEGIN {
     FS = "\n"
     split("void char int long float double scalar size_t const", words, " ")
@@ -26,7 +35,11 @@ BEGIN {
 
 function emit(column, old, new)
 {
-    print FNR "\t" column "\t" old "\t" new "\t" name
+    if (!switched) print FNR "\t" column "\t" old "\t" new "\t" name
+    number++
+    at_token[++changes] = tokens
+    becomes[changes] = new
+    number_of[changes] = number
 }
 
 # The length of the token that s starts with.
@@ -56,15 +69,66 @@ function mutate(column, t,    list, n, k)
 # The tokens of `line` from a column on; `before` is the token before.
 function scan(at,    rest, step, t)
 {
+    if (!held) tokens = changes = 0
     for (; at <= length(line); at += step) {
         rest = substr(line, at)
         step = 1
         if (rest ~ /^[ \t]/) continue
         step = token_length(rest)
         t = substr(rest, 1, step)
+        token[++tokens] = t
         mutate(at, t)
         before = t
     }
+}
+
+# Tokens a to b, the change c among them made (0: none).
+function text_of(a, b, c,    i, s)
+{
+    for (i = a; i <= b; i++) s = s " " (c && at_token[c] == i ? becomes[c] : token[i])
+    return s
+}
+
+# The expression of tokens a to b with its switches.
+function choice(a, b,    c, s)
+{
+    for (c = 1; c <= changes; c++)
+        if (at_token[c] >= a && at_token[c] <= b)
+            s = s "VT_KNOCKED(" number_of[c] ") ? (" text_of(a, b, c) ") : "
+    return s == "" ? text_of(a, b, 0) : " (" s "(" text_of(a, b, 0) "))"
+}
+
+# The assignment of tokens a to b with the operator at token `sign`.
+function assignment(a, sign, b,    c, s, value)
+{
+    value = choice(sign + 1, b)
+    for (c = 1; c <= changes; c++)
+        if (at_token[c] >= a && at_token[c] <= sign)
+            s = s "VT_KNOCKED(" number_of[c] ") ? (" text_of(a, sign, c) value ") : "
+    value = text_of(a, sign, 0) value
+    return s == "" ? value : " (" s "(" value "))"
+}
+
+# The scanned tokens as a line, held where the last expression goes on behind it.  One ends
+# at a sign outside its own brackets; the brackets of for, if and while are nobody's.
+function switched_line(    i, t, a, sign, depth, s)
+{
+    a = 1
+    for (i = 1; i <= tokens; i++) {
+        t = token[i]
+        if (t == "(" && token[i - 1] ~ /^(for|if|while)$/) { s = s text_of(a, i, 0); a = i + 1; continue }
+        if (t ~ /^(return|else)$/)                         { s = s text_of(a, i, 0); a = i + 1; continue }
+        if (t ~ /^[(\[]$/) depth++
+        if (depth && t ~ /^[)\]]$/) { depth--; continue }
+        if (depth) continue
+        if (t ~ /^[-+*\/]?=$/) sign = i
+        if (t !~ /^[;,{})]$/) continue
+        s = s (sign ? assignment(a, sign, i - 1) : choice(a, i - 1)) " " t
+        a = i + 1
+        sign = 0
+    }
+    held = a <= tokens
+    return s
 }
 
 # Comments become blanks, so that columns stay.
@@ -89,8 +153,25 @@ function without_comments(s,    out, c2)
     name = substr(line, 1, RLENGTH - 1)
     sub(/.*[ *]/, "", name)
 }
-!body && match(line, /^static const [^=]*=/)          { name = "constant"; scan(RLENGTH + 1) }
-/^{/ { body = 1; mutable = name !~ /_forward$/; before = ""; next }
-/^}/ { body = 0; next }
+!body && match(line, /^static const [^=]*=/) {
+    name = "constant"
+    split(substr(line, 1, RLENGTH - 1), part, " ")          # static const TYPE NAME
+    scan(RLENGTH + 1)
+    if (switched) {
+        print "#define " part[4] " ((" part[3] ")(" choice(1, tokens - 1) "))"
+        next
+    }
+}
+/^{/ { body = 1; mutable = name !~ /_forward$/; before = "" }
+/^}/ { body = 0 }
 
-body && mutable && line !~ /^#/ { scan(1) }
+body && mutable && line !~ /^[#{]/ {
+    scan(1)
+    if (switched) {
+        text = switched_line()
+        print held ? "" : changes ? text : $0
+    }
+    next
+}
+switched
+END { if (held) { print FILENAME ": an expression does not end" > "/dev/stderr"; exit 1 } }

@@ -9,8 +9,10 @@
 #              in lines "## ..." is shown in the report (figures, hashes);
 #            exit: it is one test, passed when its exit status is 0;
 #            last, table: the same, and its last line, or all it prints, is
-#              shown in the report
-#   SECONDS  its time limit
+#              shown in the report;
+#            after: the same as table, and it runs when all others have ended
+#   SECONDS  its time limit, or LIMIT:USUAL with the seconds that it takes on a quiet
+#              machine: the longest start first
 #   COMMAND  the rest of the line, for sh, in the current folder
 #
 # A program counts one failure more than it reports itself when it dies of a
@@ -24,7 +26,8 @@
 # Exit status: 0 when something passed and nothing failed, else 1.
 set -u
 LC_ALL=C; export LC_ALL
-VITRINE_JOBS=${VITRINE_JOBS:-$(nproc)}
+# One more than processors: jobs wait for servers, browsers, time limits and the disk.
+VITRINE_JOBS=${VITRINE_JOBS:-$(($(nproc) + 1))}
 
 # Counts TAP: prints "passed failed skipped problem..." .
 count_tap='
@@ -52,6 +55,7 @@ if [ "${1-}" = --job ]; then                    # one job, in a process of its o
     read -r name kind limit command <<END
 $3
 END
+    limit=${limit%:*}
     file=$logs/$(printf %s "$name" | tr / -)
     ulimit -c 0
     began=$(date +%s.%N)
@@ -89,19 +93,22 @@ mkdir -p "$logs"
 began=$(date +%s)
 trap 'exit 130' INT TERM
 
-# The longest first, as the last run knows them (unknown ones before), so that
-# no core idles at the end.
+# The longest first, so that no core idles at the end: as the last run knows them, else as
+# the job's line says; of which neither knows anything is taken for a short one.
 touch "$logs/seconds"
 cat "$logs/seconds" "$logs"/*.result 2>/dev/null |
     awk '{ old[$1] = $2 } END { print "-", 0; for (name in old) print name, old[name] }' > "$logs/seconds.new"
 mv "$logs/seconds.new" "$logs/seconds"
 rm -f "$logs"/*.result
 awk 'FNR == NR { old[$1] = $2; next }
-     NF        { print ($1 in old) ? old[$1] : 99999, $0 }' "$logs/seconds" - |
+     NF        { usual = split($3, s, ":") > 1 ? s[2] : 5
+                 print ($1 in old) ? old[$1] : usual, $0 }' "$logs/seconds" - |
     sort -s -k1,1nr | cut -d' ' -f2- > "$logs/jobs"
-if [ -s "$logs/jobs" ]; then
-    xargs -d '\n' -n 1 -P "$VITRINE_JOBS" sh "$0" --job "$logs" < "$logs/jobs"
-fi
+for kind in before after; do
+    awk -v kind=$kind '($2 == "after") == (kind == "after")' "$logs/jobs" > "$logs/jobs-$kind"
+    [ ! -s "$logs/jobs-$kind" ] ||
+        xargs -d '\n' -n 1 -P "$VITRINE_JOBS" sh "$0" --job "$logs" < "$logs/jobs-$kind"
+done
 
 # Whatever left no result (killed from outside) failed.
 while read -r name kind limit command; do
@@ -111,7 +118,7 @@ done < "$logs/jobs"
 
 while read -r name kind limit command; do
     file=$logs/$(printf %s "$name" | tr / -)
-    read -r _ seconds passed failed skipped problem < "$file.result"
+    read -r _ _ _ failed skipped problem < "$file.result"
     if [ "$failed" -ne 0 ]; then
         printf '\nFAILED %s%s\n' "$name" "${problem:+: $problem}"
         echo "  again: $command"
@@ -133,12 +140,12 @@ done < "$logs/jobs" 2>&1
 
 while read -r name kind limit command; do
     file=$logs/$(printf %s "$name" | tr / -)
-    read -r _ seconds passed failed skipped problem < "$file.result"
+    read -r _ _ _ failed _ < "$file.result"
     [ "$failed" -eq 0 ] || continue             # shown above
     case $kind in
         tap)   sed -n 's/^## *//p' "$file.out" ;;
         last)  tail -n 1 "$file.out" ;;
-        table) cat "$file.out" ;;
+        table|after) cat "$file.out" ;;
     esac > "$logs/shown"
     [ ! -s "$logs/shown" ] || { printf '\n%s:\n' "$name"; sed 's/^/  /' "$logs/shown"; }
 done < "$logs/jobs"
@@ -147,8 +154,10 @@ printf '\nall tests in %d s\n' $(($(date +%s) - began))
 cat "$logs"/*.result 2>/dev/null | awk '
     { group = $1; sub(/\/.*/, "", group)
       if (!(group in p)) names[++n] = group
-      p[group] += $3; f[group] += $4; s[group] += $5; P += $3; F += $4; S += $5 }
+      p[group] += $3; f[group] += $4; s[group] += $5; t[group] += $2
+      P += $3; F += $4; S += $5; T += $2 }
     END { for (i = 1; i <= n; i++) { g = names[i]
-              printf "%-10s %6d passed %4d failed %4d skipped\n", g, p[g], f[g], s[g] }
+              printf "%-10s %6d passed %4d failed %4d skipped %8.1f s\n", g, p[g], f[g], s[g], t[g] }
+          printf "%-10s %38s %8.1f s, side by side\n", "all", "", T
           printf "%d passed, %d failed%s\n", P, F, S ? sprintf(", %d skipped", S) : ""
           exit !(P > 0 && F == 0) }'

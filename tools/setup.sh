@@ -3,7 +3,7 @@
 #
 # usage: tools/setup.sh [--check] SECTION...
 #
-# Looks for each thing of the sections (build, test, torch, site, browser), and installs the
+# Looks for each thing of the sections (build, test, aarch64, torch, site, browser), and installs the
 # packages of those that are not there, with apt-get, as root or by sudo.
 # Quiet and quick when nothing is missing; safe to repeat.  With --check it
 # only says what is missing.  Exit code 4 when something is missing and cannot
@@ -41,7 +41,7 @@ cannot() {                                      # why
 
 check=no
 if [ "${1-}" = --check ]; then check=yes; shift; fi
-[ $# -gt 0 ] || { echo "usage: tools/setup.sh [--check] build|test|torch|site|browser..." >&2; exit 2; }
+[ $# -gt 0 ] || { echo "usage: tools/setup.sh [--check] build|test|aarch64|torch|site|browser..." >&2; exit 2; }
 for section; do
     grep -q "^${section}[[:space:]]" "$list" ||
         { echo "tools/setup.sh: no section '$section' in $list" >&2; exit 2; }

@@ -1,56 +1,87 @@
 # shellcheck shell=sh disable=SC2046,SC2086,SC3045      # flags are words; dash has ulimit -c
-# trial.sh -- sourced by tools/knockout and tools/mutants: runs a definition's
-# tests against a changed copy of that definition.
+# trial.sh -- sourced by tools/knockout and tools/mutants: runs the tests of a source
+# against a changed copy of that source.
 #
 # A trial compiles the copy as CMakeLists.txt compiles its source: for the three
-# scalars, the wiring for the fast kernels too, what is no definition once (-O0,
-# no -Werror: a change may leave a variable unused).  It links the copy before the
-# library, so that the copy's functions are taken, and runs a program of tests
-# under a time limit.  The build folder must hold a release or debug build.
+# scalars, the wiring for the fast kernels too, what is no definition once (no
+# -Werror: a change may leave a variable unused).  It links the copy before the
+# library, so that the copy's functions are taken, and runs a program of tests, or
+# one of its tests, under a time limit.  The build folder must hold a release or debug build.
 
 # Definitions: as CMakeLists.txt chooses them.
 trial_kernels() {
     for path in src/kernels/*.c; do
-        case $path in *_fast.c|*/ops.c) ;; *) basename "$path" .c ;; esac
+        case $path in *_fast.c|*_in_order.c|*/ops.c) ;; *) basename "$path" .c ;; esac
     done
 }
 
 trial_flags="-std=c11 -w -ffp-contract=off -D_DEFAULT_SOURCE -D_POSIX_C_SOURCE=200809L"
 trial_flags="$trial_flags -Iinclude -Isrc -Isrc/kernels"
-trial_quad=$(echo '_Float128 x;' | ${CC:-cc} -x c -fsyntax-only - 2>/dev/null && echo -DVT_FLOAT128=1)
+: "${trial_quad=$(echo '_Float128 x;' | ${CC:-cc} -x c -fsyntax-only - 2>/dev/null && echo -DVT_FLOAT128=1)}"
+export trial_quad                       # asked once, not by each process of a tool
 
 # trial_compilations SOURCE: the definitions of each, a comma between flags.
 trial_compilations() {
     case $1 in
-        */model/gpt.c) echo "-DVT_SCALAR=32 -DVT_SCALAR=64 -DVT_SCALAR=128 -DVT_SCALAR=32,-DVT_FAST=1" ;;
+        */model/gpt.c|*/model/gpt_acts.c) echo "-DVT_SCALAR=32 -DVT_SCALAR=64 -DVT_SCALAR=128 -DVT_SCALAR=32,-DVT_FAST=1" ;;
         src/kernels/*|*_pass.c|*/attention_example.c)
             echo "-DVT_SCALAR=32 -DVT_SCALAR=64 -DVT_SCALAR=128" ;;
         *) echo "-DVT_ONCE=1" ;;
     esac
 }
 
-# trial_test KERNEL WORK BUILD: the test's own object, once.
+# trial_compile COPY SOURCE HOW OBJECT BUILD FLAG...: the object of a copy of SOURCE, of one
+# of its compilations.
+trial_compile() {
+    trial_copy=$1 trial_from=$2 trial_how=$3 trial_object=$4 trial_in=$5
+    shift 5
+    ${CC:-cc} $trial_flags $trial_quad "-I$trial_in/generated" "-I$(dirname "$trial_from")" \
+        $(echo "$trial_how" | tr , ' ') "$@" -c "$trial_copy" -o "$trial_object"
+}
+
+# trial_switch WORK: WORK/switch.h, which a copy with switches includes, and WORK/switch.o;
+# switch N is thrown in a process that starts with VITRINE_KNOCKED=N.
+trial_switch() {
+    echo 'extern int vt_knocked;
+#define VT_KNOCKED(number) (vt_knocked == (number))' > "$1/switch.h"
+    echo '#include <stdlib.h>
+int vt_knocked;
+__attribute__((constructor)) static void knock(void)
+{
+    const char *number = getenv("VITRINE_KNOCKED");
+    if (number) vt_knocked = atoi(number);
+}' > "$1/switch.c"
+    ${CC:-cc} -c "$1/switch.c" -o "$1/switch.o"
+}
+
+# trial_test PROGRAM WORK BUILD: WORK/test_PROGRAM.o, the build's where it is no older
+# than its source.
 trial_test() {
-    ${CC:-cc} $trial_flags $trial_quad -O1 -DVT_GOLDEN="\"$PWD/tests/golden\"" -DVT_SOURCE="\"$PWD\"" \
-        -c "tests/test_$1.c" -o "$2/test_$1.o"
+    trial_built=$3/CMakeFiles/test_$1.dir/tests/test_$1.c.o
+    if [ "$trial_built" -nt "tests/test_$1.c" ]; then cp "$trial_built" "$2/test_$1.o"
+    else
+        ${CC:-cc} $trial_flags $trial_quad -O1 -DVT_GOLDEN="\"$PWD/tests/golden\"" -DVT_SOURCE="\"$PWD\"" \
+            -c "tests/test_$1.c" -o "$2/test_$1.o"
+    fi
 }
 
-# trial_build COPY PROGRAM FOLDER WORK BUILD [SOURCE]: FOLDER/test, with COPY in the
-# place of SOURCE (a definition, where it is left out).
-trial_build() {
-    trial_objects=
-    for trial_how in $(trial_compilations "${6-src/kernels/$2.c}"); do
-        ${CC:-cc} $trial_flags $trial_quad "-I$5/generated" -O0 $(echo "$trial_how" | tr , ' ') \
-            -c "$1" -o "$3/$trial_how.o" || return 1
-        trial_objects="$trial_objects $3/$trial_how.o"
-    done
-    ${CC:-cc} -o "$3/test" $trial_objects "$4/test_$2.o" \
-        "$5/libtest_support.a" "$5/libvitrine.a" -lcmocka -lpcre2-8 -lmpfr -ljansson -lmd -lz -lm -lpthread
+# trial_link PROGRAM TEST BUILD OBJECT...: a program of the test's object, with the OBJECTs in
+# the place of the library's.
+trial_link() {
+    trial_program=$1 trial_tests=$2 trial_in=$3
+    shift 3
+    # test_error: that is in support.c, which also reads VITRINE_TEST.
+    ${CC:-cc} -o "$trial_program" "$@" "$trial_tests" -Wl,-u,test_error \
+        "$trial_in/libtest_support.a" "$trial_in/libvitrine.a" \
+        -lcmocka -lpcre2-8 -lmpfr -ljansson -lmd -lz -lm -lpthread
 }
 
-# trial_run FOLDER SECONDS: the tests' TAP in FOLDER/tap, line by line, so that a
-# test that ends the program is known by what is missing; their exit status.
+# trial_run PROGRAM FOLDER SECONDS [TEST]: all tests, or one; their TAP in FOLDER/tap, their
+# exit status, 137 when they are late.  The seconds are the processor's, so that a busy
+# machine kills nobody; who waits instead has twenty times as many.  (tests/support.c
+# reads VITRINE_TEST.)
 trial_run() {
-    (ulimit -c 0; CMOCKA_MESSAGE_OUTPUT=TAP exec stdbuf -oL timeout -s KILL "$2" "$1/test") \
-        > "$1/tap" 2> "$1/messages"
+    (ulimit -c 0; ulimit -t "$3"; [ $# -lt 4 ] || export VITRINE_TEST="$4"
+     CMOCKA_MESSAGE_OUTPUT=TAP exec timeout -s KILL $((20 * $3)) "$1") \
+        > "$2/tap" 2> "$2/messages"
 }

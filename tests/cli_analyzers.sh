@@ -1,0 +1,25 @@
+# cli_analyzers.sh -- the tools that read the sources see what is planted for them, and
+# say nothing of what is right.
+# asan: no, it runs no program of ours
+. "${0%/*}/tap.sh"
+printf '%s\n' '#include <stdlib.h>' 'int f(int n);' 'int f(int n)' '{' '    char *p = malloc(10);' \
+    '    if (!p || n < 0) return 1;' '    free(p);' '    return 0;' '}' > leak.c
+exits 1 "a leak on one path" sh "$root/tools/analyze.sh" "$root/build" "$tmp/leak.c"
+contains "$err" "analyzer-malloc-leak" "  is named"
+sed 's/    if (!p .*/    if (!p) return 1;/; s/free(p);/free(p); if (n) free(p);/' leak.c > twice.c
+exits 1 "memory that is freed twice" sh "$root/tools/analyze.sh" "$root/build" "$tmp/twice.c"
+contains "$err" "analyzer-double-free" "  is named"
+sed 's/    if (!p .*/    if (!p) return n;/' leak.c > right.c
+exits 0 "neither" sh "$root/tools/analyze.sh" "$root/build" "$tmp/right.c"
+is "$out" "analyze: no finding in 1 files" "  is no finding"
+
+printf '%s\n' 'int f(void);' 'int f(void) { int a[2] = { 0, 1 }; return a[2]; }' > index.c
+exits 1 "an index outside an array" sh "$root/tools/cppcheck.sh" "$root/build" "$tmp/index.c"
+contains "$err" "arrayIndexOutOfBounds" "  is named"
+exits 0 "nothing wrong" sh "$root/tools/cppcheck.sh" "$root/build" "$tmp/right.c"
+
+exits 0 "a script without a warning" sh "$root/tools/shellcheck.sh" "$root/tools/shellcheck.sh"
+printf '%s\n' '#!/bin/sh' 'for f in $(ls); do x=$f; done; [ $x == y ]' > words.sh
+exits 1 "a script for another shell" sh "$root/tools/shellcheck.sh" "$tmp/words.sh"
+contains "$out" "SC3014" "  is named"
+finish
