@@ -38,6 +38,12 @@ exits 0 "no locks" env VT_FAULT=lock:1+:ENOTSUP VT_FAULT_UNDER="$tmp/in" LD_PREL
 contains "$out" "in/free: cannot be locked; nothing keeps another training out" "no locks: a note"
 is "$(state in/free)" "$(state in/locked)" "no locks: the same bits"
 
+# A signal right before the call that waits for a writer: nothing of it is lost.
+mkfifo in/never
+exits 130 "a signal before the wait ends it" env VT_FAULT=input:1:term VT_FAULT_UNDER="$tmp/in/never" \
+    LD_PRELOAD="$shim" timeout -s KILL 60 "$vitrine" eval in/free in/never
+contains "$err" "interrupted by signal 15" "and it says so"
+
 # The table: a test for each line of it.
 for section in saves others kills places; do
     VITRINE=$vitrine "$root/tools/faults" --quick --seed 1 $section > table 2> said

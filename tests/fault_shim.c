@@ -3,11 +3,12 @@
  *     VT_FAULT=write:5:ENOSPC VT_FAULT_UNDER=$PWD/model LD_PRELOAD=fault_shim.so vitrine ...
  *
  *   VT_FAULT        KIND:N:HOW: call N, from 1, of that kind; N+: that one and all later
- *     KIND          write, sync, rename, open (for writing), close, mkdir, unlink, lock,
- *                   read, memory; several functions each, below
+ *     KIND          write, sync, rename, open (for writing), input (opened for reading), close,
+ *                   mkdir, unlink, lock, read, memory; several functions each, below
  *     HOW           kill     the process ends before the call, as by kill -9
  *                   short    half of the bytes are written, then it ends
  *                   half     half of the bytes are written, and it goes on
+ *                   term     SIGTERM comes right before the call, which goes on
  *                   ENOSPC, EIO, EDQUOT, EACCES, EROFS, ENOTSUP, EINTR: the call fails with that
  *   VT_FAULT_UNDER  only files and folders below this one count (an absolute path without
  *                   links); without it all do.  Memory has no path.
@@ -36,12 +37,12 @@
 #include <unistd.h>
 #include "fault_memory.h"
 
-enum { WRITE, SYNC, RENAME, OPEN, CLOSE, MKDIR, UNLINK, LOCK, READ, MEMORY, KINDS };
-static const char *const kinds[KINDS] = { "write", "sync", "rename", "open", "close", "mkdir",
-                                          "unlink", "lock", "read", "memory" };
-enum { KILL = -1, SHORT = -2, HALF = -3 };      /* others: errno */
+enum { WRITE, SYNC, RENAME, OPEN, INPUT, CLOSE, MKDIR, UNLINK, LOCK, READ, MEMORY, KINDS };
+static const char *const kinds[KINDS] = { "write", "sync", "rename", "open", "input", "close",
+                                          "mkdir", "unlink", "lock", "read", "memory" };
+enum { KILL = -1, SHORT = -2, HALF = -3, TERM = -4 };      /* others: errno */
 static const struct { const char *name; int how; } hows[] = {
-    { "kill", KILL }, { "short", SHORT }, { "half", HALF }, { "ENOSPC", ENOSPC }, { "EIO", EIO },
+    { "kill", KILL }, { "short", SHORT }, { "half", HALF }, { "term", TERM }, { "ENOSPC", ENOSPC }, { "EIO", EIO },
     { "EDQUOT", EDQUOT }, { "EACCES", EACCES }, { "EROFS", EROFS }, { "ENOTSUP", ENOTSUP },
     { "EINTR", EINTR }, { "ENOMEM", ENOMEM },
 };
@@ -125,8 +126,9 @@ static bool fires(int k, const char *path)
     if (n < first || (n > first && !later)) return false;
     write_mark(n, path);
     if (how == KILL) (void)syscall(SYS_kill, getpid(), SIGKILL);
+    if (how == TERM) (void)syscall(SYS_kill, getpid(), SIGTERM);
     if (how > 0) errno = how;
-    return true;
+    return how != TERM;
 }
 
 static void path_of_file(char out[PATH_MAX], int file)
@@ -224,7 +226,8 @@ int rename(const char *from, const char *to) { return renameat2(AT_FDCWD, from, 
 
 static int open_file(int at, const char *path, int flags, mode_t mode)
 {
-    if ((flags & O_ACCMODE) != O_RDONLY && fires_at(OPEN, at, path) && how > 0) return -1;
+    const int k = (flags & O_ACCMODE) == O_RDONLY ? INPUT : OPEN;
+    if (fires_at(k, at, path) && how > 0) return -1;
     return (int)syscall(SYS_openat, at, path, flags, mode);
 }
 

@@ -69,8 +69,11 @@ exits() {
 }
 
 interrupt() {
-    tap_tries=0                         # SigCgt: a mask in hexadecimal; SIGTERM is its bit 14
-    until grep -q '^SigCgt:.*[4567cdef]...$' "/proc/$1/status" 2>/dev/null; do
+    # Until it is no fork of this shell any more, and catches: SigCgt is a mask in hexadecimal,
+    # SIGTERM its bit 14.
+    tap_tries=0
+    until [ "$(readlink "/proc/$1/exe")" != "$(readlink "/proc/$$/exe")" ] &&
+          grep -q '^SigCgt:.*[4567cdef]...$' "/proc/$1/status" 2>/dev/null; do
         tap_tries=$((tap_tries + 1))
         [ $tap_tries -le 600 ] && [ -e "/proc/$1" ] || break
         sleep 0.1

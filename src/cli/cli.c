@@ -83,8 +83,34 @@ static void set_handler(void (*handler)(int))
             sigaction(interrupts[i], &a, NULL);
 }
 
-void cli_begin_interrupts(void) { set_handler(interrupt_ask); }
-void cli_end_interrupts(void)   { set_handler(SIG_DFL); }
+/* A signal may come between the question whether one came and a call that waits: an alarm
+ * each second ends such a wait, too. */
+static void remind(int number)
+{
+    (void)number;
+    alarm(1);
+}
+
+static void on_interrupt(int number)
+{
+    interrupt_ask(number);
+    alarm(1);
+}
+
+void cli_begin_interrupts(void)
+{
+    struct sigaction a = { .sa_handler = remind };      /* no SA_RESTART: waits end */
+    sigemptyset(&a.sa_mask);
+    sigaction(SIGALRM, &a, NULL);
+    set_handler(on_interrupt);
+}
+
+void cli_end_interrupts(void)
+{
+    set_handler(SIG_DFL);
+    alarm(0);
+    signal(SIGALRM, SIG_DFL);
+}
 
 bool cli_terminal(FILE *f)
 {
