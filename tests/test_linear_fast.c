@@ -252,6 +252,10 @@ static void shapes_of_models(void **state)
     check_shape(50, 128, 1281, worst);
     check_shape(25, 512, 2050, worst);           /* tasks of several panels, rows copied */
     check_shape(200, 40, 2100, worst);           /* columns copied, in two parts */
+    /* Packed panels, whose columns are 1024 or more, a multiple of 512. */
+    check_shape(13, 1040, 1024, worst);          /* more steps than a panel has */
+    check_shape(110, 420, 1024, worst);          /* blocks of rows, the last with part of a tile */
+    check_shape(101, 1536, 441, worst);          /* dx: b by columns */
     for (int s = 0; s < SETS; s++)
         if (ops_pick(sets[s])) assert_true(worst[s].compared > 0);
 }
@@ -355,8 +359,9 @@ static void joined_kernels_have_the_same_bits(void **state)
     /* one row; few; a tile and a part; several blocks of steps, rows and panels; more than
      * the near caches hold */
     static const int shapes[][3] = { { 1, 20, 150 }, { 9, 33, 40 }, { 13, 7, 33 },
-                                     { 400, 50, 300 }, { 61, 520, 130 }, { 13, 200, 2600 } };
-    for (int i = 0; i < 6; i++) {
+                                     { 400, 50, 300 }, { 61, 520, 130 }, { 13, 200, 2600 },
+                                     { 13, 520, 1024 }, { 13, 1024, 520 } };     /* packed */
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         const int N = shapes[i][0], C = shapes[i][1], OC = shapes[i][2];
         problem p = problem_new(N, C, OC);
         for (int s = 0; s < SETS; s++) {

@@ -24,6 +24,12 @@
  * products the copies would wait for memory: while a panel is in use the lines of
  * the next are asked for, and so are those of the next tile of c.
  *
+ * Where the rows of c are a power of two apart, a tile's lines share the few places of a
+ * cache set, and are lost until they are written (`packed`): so a tile takes four times as
+ * many steps at once.  Its panels are copied row by row, for all blocks of rows of the
+ * task, and stream from the levels behind the first; so does a, a tile's steps one after
+ * the other.
+ *
  * With few rows the copy does not pay: they read b where it lies (`direct`).  A
  * single row, the product of a vector and a matrix, runs at the speed of memory:
  * its part of c stays in the first-level cache and GROUP rows of b pass by at
@@ -59,6 +65,10 @@ enum {
     MANY  = 24,                         /* wanted before a task has two panels */
     FAR   = 1 << 19,                    /* floats that the first levels do not hold */
     LINE  = 16,                         /* floats that a cache moves */
+    DEEP  = 1024,                       /* steps of a packed panel: 128 KiB of avx512 */
+    FEW   = 8 * ROWS,                   /* rows of a beside it: 384 KiB */
+    SKEW  = 32,                         /* floats between packed panels, for the sets' sake */
+    SOME  = 12,                         /* tasks of packed panels, at least */
     AHEAD = 4,                          /* rows that are asked for while one is copied */
     PAGE  = 1024,                       /* floats: rows as far apart share a set */
     GROUP = 8,                          /* steps at a time of a single row */
@@ -226,6 +236,32 @@ static void pack_columns(float *panel, const gemm *g, size_t k0, size_t steps,
     }
 }
 
+/* Steps k0 .. k0+steps-1 of columns j0 .. j1-1 of b into whole panels, `apart` floats apart;
+ * b_step = 1: a row at a time, the columns' sums on the way. */
+static void pack_panels(float *panels, size_t apart, const gemm *g, size_t k0, size_t steps,
+                        size_t j0, size_t j1, bool sum)
+{
+    if (g->b_step != 1) {
+        for (size_t j = j0; j < j1; j += PANEL, panels += apart)
+            pack_columns(panels, g, k0, steps, j, PANEL);
+        return;
+    }
+    for (size_t k = 0; k < steps; k++) {
+        const float *b = g->b + (k0 + k) * g->b_row + j0;
+        const float *next = k + AHEAD < steps ? b + AHEAD * g->b_row : b;
+        float *to = panels + k * PANEL, *sums = sum ? g->sums + j0 : NULL;
+        for (size_t j = 0; j < j1 - j0; j += PANEL, to += apart) {
+            for (size_t at = 0; at < PANEL; at += LINE) VEC_PREFETCH(next + j + at);
+            VEC_UNROLL
+            for (size_t at = 0; at < PANEL; at += VEC_LANES) {
+                const vec x = vec_load(b + j + at);
+                vec_store(to + at, x);
+                if (sum) vec_store(sums + j + at, vec_add(vec_load(sums + j + at), x));
+            }
+        }
+    }
+}
+
 /* Asks for a part, i of `parts`, of what a panel will be copied from. */
 VEC_INLINE void fetch_panel(const gemm *g, size_t k0, size_t steps, size_t j0, size_t n,
                             size_t i, size_t parts)
@@ -242,7 +278,20 @@ VEC_INLINE void fetch_panel(const gemm *g, size_t k0, size_t steps, size_t j0, s
 static size_t ceil_div(size_t a, size_t b) { return a / b + (a % b != 0); }
 
 /* How c is cut, from the shape alone: panels of columns, blocks of rows. */
-typedef struct cut { size_t width, panels, rows, blocks; bool direct, copy, far; } cut;
+typedef struct cut { size_t width, panels, rows, blocks; bool direct, copy, far, packed; } cut;
+
+/* Tasks of packed panels: as large as leaves SOME of them, for each copies its own. */
+static void cut_packed(cut *u, const gemm *g)
+{
+    const size_t panels = g->n / PANEL, most = ceil_div(g->m, BLOCK);
+    size_t groups = ceil_div(panels, WIDE), blocks = ceil_div(SOME, groups);
+    if (blocks > most) blocks = most;
+    if (groups * blocks < SOME) groups = ceil_div(SOME, blocks);
+    u->width  = ceil_div(panels, groups) * PANEL;
+    u->panels = ceil_div(g->n, u->width);
+    u->rows   = ceil_div(ceil_div(g->m, blocks), ROWS) * ROWS;
+    u->blocks = ceil_div(g->m, u->rows);
+}
 
 static cut cut_up(const gemm *g)
 {
@@ -271,6 +320,8 @@ static cut cut_up(const gemm *g)
         }
         u.copy = u.width > PANEL && (g->a_step != 1 || g->a_row % (PAGE / 2) == 0);
         u.far  = g->k * g->n + g->m * g->n > FAR;
+        u.packed = FAST_BACKWARD && u.far && g->n >= PAGE && g->n % (PAGE / 2) == 0;
+        if (u.packed) cut_packed(&u, g);
     }
     return u;
 }
@@ -369,13 +420,32 @@ static void pack_a(float *to, const gemm *g, size_t i, size_t i1, size_t k0, siz
     }
 }
 
+/* A tile's rows of a, the first of i .. i1-1, a step of them behind the other. */
+static void turn_a(float *to, const gemm *g, size_t i, size_t i1, size_t k0, size_t steps)
+{
+    const size_t rows = i1 - i < ROWS ? i1 - i : ROWS;
+    const float *a = g->a + i * g->a_row + k0;
+    for (size_t k = 0; k < steps; k += VEC_LANES) {
+        const size_t m = steps - k < VEC_LANES ? steps - k : VEC_LANES;
+        vec square[VEC_LANES];
+        for (size_t r = 0; r < rows; r++) VEC_PREFETCH(a + r * g->a_row + k + AHEAD * LINE);
+        VEC_UNROLL
+        for (size_t r = 0; r < VEC_LANES; r++)
+            square[r] = r < rows ? vec_load_n(a + r * g->a_row + k, m) : vec_zero();
+        vec_transpose(square);
+        /* Whole vecs, whose end the next step overwrites; behind the last there is room. */
+        VEC_UNROLL
+        for (size_t j = 0; j < VEC_LANES; j++) vec_store(to + (k + j) * ROWS, square[j]);
+    }
+}
+
 /* A task: rows i0 .. i1-1 by columns j0 .. j1-1, and where it is of k. */
 typedef struct block {
     const gemm *g;
     size_t i0, i1, j0, j1, k0, steps, most;
     const float *a;                     /* the copy of a, or NULL */
-    float *panel;
-    bool far;
+    const float *panel;
+    bool far, packed;
 } block;
 
 /* While a panel is in use: the next one of these steps, or the first of the next. */
@@ -404,14 +474,14 @@ static void pass_panel(const block *t, size_t j)
                .c_row = g->c_row, .n = t->j1 - j < PANEL ? t->j1 - j : PANEL,
                .add = g->add || t->k0 > 0, .start = g->start ? g->start + j : NULL };
     const bool ends = has_finish(g) && t->k0 + t->steps == g->k;
-    if (t->a && g->a_step == 1) p.a_row = t->steps;
-    else if (t->a)              p.a_step = ROWS;
+    if (t->a && g->a_step == 1 && !t->packed) p.a_row = t->steps;
+    else if (t->a)                            p.a_step = ROWS;
     for (size_t i = t->i0; i < t->i1; i += ROWS) {
         const size_t rows = t->i1 - i < ROWS ? t->i1 - i : ROWS;
         p.a = t->a ? t->a + (i - t->i0) * t->steps : g->a + i * g->a_row + t->k0 * g->a_step;
         p.c = g->c + i * g->c_row + j;
         if (FAST_BACKWARD && t->far) {
-            fetch_next(t, j, i);
+            if (!t->packed) fetch_next(t, j, i);
             if (i + ROWS < t->i1) fetch_tile(p.c + ROWS * p.c_row, g, t->i1 - i - ROWS, p.n);
             if (ends && g->plus)     fetch_tile(g->plus + i * g->c_row + j, g, rows, p.n);
             if (ends && g->gelu)     fetch_tile(g->gelu + i * g->c_row + j, g, rows, p.n);
@@ -447,16 +517,48 @@ static void task_block(const gemm *g, size_t j0, size_t j1, size_t i0, size_t i1
     }
 }
 
-size_t FAST(gemm_room)(void) { return FAST_BACKWARD ? (size_t)BLOCK * KC : 0; }
+/* Floats of a task's room: a's copy and what is stored beyond its end, packed panels. */
+enum { ROOM_A = (FEW + ROWS) * DEEP, ROOM_PANEL = DEEP * PANEL + SKEW };
+_Static_assert((int)ROOM_A >= (int)BLOCK * KC, "the other tasks' copies have room");
+
+static void task_packed(const gemm *g, size_t j0, size_t j1, size_t i0, size_t i1, float *room)
+{
+    float *panels = room + ROOM_A;
+    const size_t even = ceil_div(g->k, ceil_div(g->k, DEEP));
+    block t = { .g = g, .j0 = j0, .j1 = j1, .a = room, .far = true, .packed = true };
+    t.most = ceil_div(even, VEC_LANES) * VEC_LANES;
+    for (; t.k0 < g->k; t.k0 += t.most) {
+        t.steps = g->k - t.k0 < t.most ? g->k - t.k0 : t.most;
+        pack_panels(panels, ROOM_PANEL, g, t.k0, t.steps, j0, j1, g->sums && i0 == 0);
+        for (t.i0 = i0; t.i0 < i1; t.i0 = t.i1) {
+            t.i1 = i1 - t.i0 < FEW ? i1 : t.i0 + FEW;
+            for (size_t i = t.i0; i < t.i1; i += ROWS) {
+                float *to = room + (i - t.i0) * t.steps;
+                if (g->a_step == 1) turn_a(to, g, i, t.i1, t.k0, t.steps);
+                else                pack_a(to, g, i, t.i1, t.k0, t.steps);
+            }
+            for (size_t j = j0; j < j1; j += PANEL) {
+                t.panel = panels + (j - j0) / PANEL * ROOM_PANEL;
+                pass_panel(&t, j);
+            }
+        }
+    }
+}
+
+size_t FAST(gemm_room)(void) { return FAST_BACKWARD ? ROOM_A + (size_t)WIDE * ROOM_PANEL : 0; }
 
 void FAST(gemm_task)(const gemm *g, size_t i, float *room)
 {
     const cut u = cut_up(g);
     const size_t j0 = i % u.panels * u.width, i0 = i / u.panels * u.rows;
     const size_t n  = g->n - j0 < u.width ? g->n - j0 : u.width;
+    const size_t i1 = g->m - i0 < u.rows ? g->m : i0 + u.rows;
+    if (u.packed && room) {
+        task_packed(g, j0, j0 + n, i0, i1, room);
+        return;
+    }
     if (!u.direct) {
-        task_block(g, j0, j0 + n, i0, g->m - i0 < u.rows ? g->m : i0 + u.rows,
-                   u.copy ? room : NULL, u.far);
+        task_block(g, j0, j0 + n, i0, i1, u.copy ? room : NULL, u.far);
         return;
     }
     if (g->m == 1) task_row(g, j0, n);
