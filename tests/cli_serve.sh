@@ -20,7 +20,7 @@ serve() {
     : > address
     env --default-signal=INT "$vitrine" serve "$@" --json > address 2> log &
     server=$!
-    for _ in $(seq 200); do
+    for _ in $(seq 1200); do                # a minute
         [ ! -s address ] || break
         kill -0 $server 2>/dev/null || break
         sleep 0.05
@@ -31,9 +31,9 @@ stop() { kill -"$1" $server; wait $server; status=$?; }
 trap 'kill $server 2>/dev/null; chmod -R u+w "$tmp"; rm -rf "$tmp"' EXIT
 server=
 descriptors() { ls /proc/$server/fd | wc -l; }
-# Within five seconds as many descriptors are open as $1 says.
+# Within a minute as many descriptors are open as $1 says.
 settles() {
-    for _ in $(seq 50); do
+    for _ in $(seq 600); do
         [ "$(descriptors)" -gt "$1" ] || return 0
         sleep 0.1
     done
@@ -161,7 +161,7 @@ is "$(status_of 'GET / HTTP/1.1' "Host: localhost:$port" 'X: 1' 'X: 2')" 200 "ot
 
 # Who connects and says nothing keeps nobody out, and is shown the door.
 before=$(descriptors)
-is "$(client idle "$port" 200 30)" "200 closed" "200 connections without a request leave places, and are closed"
+is "$(client idle "$port" 200 120)" "200 closed" "200 connections without a request leave places, and are closed"
 ok "no descriptor stays open" settles "$before"
 
 # ---- without a run or a model ---------------------------------------------------
@@ -183,13 +183,17 @@ serve www --port "$port"
 is "$(status_of 'GET / HTTP/1.1')" 200 "the same port can be had again at once"
 stop TERM
 is $status 130 "so does SIGTERM"
-# The usual port, in use: another.
+# The usual port, in use: another.  Where another test holds it, it soon lets go, and then it
+# is ours; who keeps it does as well.
 /usr/bin/python3 -c 'import socket, time
 s = socket.socket(); s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-try:
-    s.bind(("127.0.0.1", 8173)); s.listen()
-except OSError: pass                    # in use already: as good
-print("held", flush=True); time.sleep(60)' > held &
+until = time.monotonic() + 10
+while time.monotonic() < until:
+    try:
+        s.bind(("127.0.0.1", 8173)); s.listen()
+        break
+    except OSError: time.sleep(0.02)
+print("held", flush=True); time.sleep(600)' > held &
 holder=$!
 while [ ! -s held ]; do sleep 0.05; done
 serve www
@@ -250,8 +254,8 @@ contains "$(cat stream)" '"step": 40' "which had its lines"
 mkdir -p www/data
 cp -r model www/data/playground
 other=neon; case $("$vitrine" --version) in *neon*) other=avx2 ;; esac      # another processor's
-refuses 2 "--isa $other: expected " "kernels that this processor has not" timeout 20 "$vitrine" serve www --port 0 --isa $other
-refuses 2 "--isa $other: expected " "nor for a model that is named" timeout 20 "$vitrine" serve www --port 0 --model model --isa $other
+refuses 2 "--isa $other: expected " "kernels that this processor has not" timeout 300 "$vitrine" serve www --port 0 --isa $other
+refuses 2 "--isa $other: expected " "nor for a model that is named" timeout 300 "$vitrine" serve www --port 0 --model model --isa $other
 serve www --port 0
 words='{"prompt": "the", "max_tokens": 40, "temperature": 0.9, "top_k": 0, "top_p": 1, "seed": 7}'
 body_of 'POST /api/generate HTTP/1.1' --body "$words" > lines
@@ -306,21 +310,24 @@ is "$(status_of 'POST /api/generate HTTP/1.1' 'Origin: http://evil.example' --bo
 tokens=4096
 case $vitrine in */asan/*) tokens=200 ;; esac
 long="{\"prompt\": \"the\", \"max_tokens\": $tokens, \"temperature\": 0}"
-began=$(date +%s%N)
+# The server's time of a processor, which a busy machine does not make longer: utime and stime,
+# in ticks (proc(5)).
+ticks() { sed 's/.*) //' "/proc/$server/stat" | awk '{ print $12 + $13 }'; }
+began=$(ticks)
 body_of 'POST /api/generate HTTP/1.1' --body "$long" | tail -n 1 > .out
-whole=$((($(date +%s%N) - began) / 1000000))
+whole=$(($(ticks) - began))
 is "$(key tokens)" $tokens "one answer of $tokens tokens"
 before=$(descriptors)
-began=$(date +%s%N)
+began=$(ticks)
 is "$(client leave "$port" 20 POST /api/generate "$long")" 20 \
     "HTTP-08: 20 clients leave while it speaks"
 ok "HTTP-08: no descriptor stays open" settles "$before"
 contains "$(body_of 'POST /api/generate HTTP/1.1' --body '{"prompt": "the", "max_tokens": 3}')" \
     '"done": true' "HTTP-08: the next is answered, though only two at once are"
-left=$((($(date +%s%N) - began) / 1000000))
-# To their ends, two at a time, they would take ten times as long as one alone or more.
+left=$(($(ticks) - began))
+# To their ends, but for the last two, they would take eighteen times as much as one alone.
 ok "HTTP-08: what nobody hears is not said" [ $left -lt $((whole * 5)) ]
-show "one generation of $tokens tokens: $whole ms; 20 of them, left after the headers: $left ms"
+show "one generation of $tokens tokens: $whole ticks of a processor; 20 of them, left after the headers: $left"
 stop INT
 is $status 130 "and the server was alive to be ended"
 is "$(cat log)" "" "it complained about nothing"

@@ -9,7 +9,7 @@
                     busy (503) is asked for again.  Prints how many had status 200
     watch PORT TARGET [END]
                     prints what a stream sends, as it comes, until it has sent END or is
-                    closed; a minute at most
+                    closed; some minutes at most
     idle PORT COUNT SECONDS
                     opens so many connections that say nothing, asks on one more, and
                     waits at most that long until the server has closed all: prints how
@@ -22,13 +22,15 @@ import socket
 import sys
 import time
 
+PATIENCE = 300      # seconds: beyond what a busy machine needs, so that only what never comes is missed
+
 
 def as_bytes(text):
     return text.encode("utf-8", "surrogateescape").decode("unicode_escape").encode("latin-1")
 
 
 def connect(port):
-    return socket.create_connection(("127.0.0.1", int(port)), timeout=20)
+    return socket.create_connection(("127.0.0.1", int(port)), timeout=PATIENCE)
 
 
 def read_all(s, until=None):
@@ -80,9 +82,8 @@ def ask(port, line, *words):
 
 
 def leave(port, times, method, target, body=""):
-    good = 0
+    good, until = 0, time.monotonic() + PATIENCE
     for _ in range(int(times)):
-        until = time.monotonic() + 20
         while time.monotonic() < until:
             with connect(port) as s:
                 s.sendall(f"{method} {target} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n"
@@ -96,7 +97,7 @@ def leave(port, times, method, target, body=""):
 
 
 def watch(port, target, end=None):
-    until = time.monotonic() + 60
+    until = time.monotonic() + PATIENCE
     with connect(port) as s:
         s.sendall(f"GET {target} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
         got = b""
@@ -113,14 +114,29 @@ def watch(port, target, end=None):
             sys.stdout.buffer.flush()
 
 
+def is_open(s):
+    s.setblocking(False)
+    try:
+        return s.recv(1) != b""
+    except BlockingIOError:
+        return True
+    finally:
+        s.setblocking(True)
+
+
 def idle(port, count, seconds):
-    silent = [connect(port) for _ in range(int(count))]
-    with connect(port) as s:
-        s.settimeout(5)
-        s.sendall(f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n".encode())
-        if not read_all(s).startswith(b"HTTP/1.1 200"):
-            print("no answer")
-            return
+    for _ in range(5):                  # slow to connect, the first may be closed before the answer
+        silent = [connect(port) for _ in range(int(count))]
+        with connect(port) as s:
+            s.sendall(f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n".encode())
+            answered = read_all(s).startswith(b"HTTP/1.1 200")
+        if answered and is_open(silent[0]):
+            break
+        for s in silent:
+            s.close()
+    else:
+        print("no answer while they were open")
+        return
     until = time.monotonic() + float(seconds)
     closed = 0
     for s in silent:
@@ -135,7 +151,7 @@ def idle(port, count, seconds):
 
 def keep(port, *targets):
     import http.client                  # takes longer to load than all the rest
-    c = http.client.HTTPConnection("127.0.0.1", int(port), timeout=20)
+    c = http.client.HTTPConnection("127.0.0.1", int(port), timeout=PATIENCE)
     before = None
     for target in targets:
         c.request("GET", target)
