@@ -200,14 +200,19 @@ static void pack_rows(float *panel, const gemm *g, size_t k0, size_t steps,
     for (size_t v = 0; v < vecs; v++) {
         const size_t at = v * VEC_LANES, m = lanes(n, v);
         const float *b = g->b + k0 * g->b_row + j0 + at;
-        vec s = sum ? vec_load_n(g->sums + j0 + at, m) : vec_zero();
-        for (size_t k = 0; k < steps; k++) {
-            const vec x = m == VEC_LANES ? vec_load(b + k * g->b_row)
-                                         : vec_load_n(b + k * g->b_row, m);
+        if (!sum) {                     /* copies alone do not wait for each other */
+            for (size_t k = 0; k < steps; k++, b += g->b_row)
+                vec_store(panel + k * vecs * VEC_LANES + at,
+                          m == VEC_LANES ? vec_load(b) : vec_load_n(b, m));
+            continue;
+        }
+        vec s = vec_load_n(g->sums + j0 + at, m);
+        for (size_t k = 0; k < steps; k++, b += g->b_row) {
+            const vec x = m == VEC_LANES ? vec_load(b) : vec_load_n(b, m);
             vec_store(panel + k * vecs * VEC_LANES + at, x);
             s = vec_add(s, x);
         }
-        if (sum) vec_store_n(g->sums + j0 + at, s, m);
+        vec_store_n(g->sums + j0 + at, s, m);
     }
 }
 
@@ -277,11 +282,8 @@ VEC_INLINE void fetch_panel(const gemm *g, size_t k0, size_t steps, size_t j0, s
 
 static size_t ceil_div(size_t a, size_t b) { return a / b + (a % b != 0); }
 
-/* How c is cut, from the shape alone: panels of columns, blocks of rows. */
-typedef struct cut { size_t width, panels, rows, blocks; bool direct, copy, far, packed; } cut;
-
 /* Tasks of packed panels: as large as leaves SOME of them, for each copies its own. */
-static void cut_packed(cut *u, const gemm *g)
+static void cut_packed(gemm_cut *u, const gemm *g)
 {
     const size_t panels = g->n / PANEL, most = ceil_div(g->m, BLOCK);
     size_t groups = ceil_div(panels, WIDE), blocks = ceil_div(SOME, groups);
@@ -293,9 +295,9 @@ static void cut_packed(cut *u, const gemm *g)
     u->blocks = ceil_div(g->m, u->rows);
 }
 
-static cut cut_up(const gemm *g)
+static gemm_cut cut_up(const gemm *g)
 {
-    cut u = { .width = PANEL, .rows = g->m, .blocks = 1 };
+    gemm_cut u = { .width = PANEL, .rows = g->m, .blocks = 1 };
     u.direct = g->m <= ROWS && g->b_step == 1 && g->a_step == 1 && !g->sums;
     if (u.direct && g->m == 1) {
         const size_t share = ceil_div(ceil_div(g->n, TASKS), LONG / 8) * (LONG / 8);
@@ -326,10 +328,10 @@ static cut cut_up(const gemm *g)
     return u;
 }
 
-size_t FAST(gemm_tasks)(const gemm *g)
+size_t FAST(gemm_tasks)(gemm *g)
 {
-    const cut u = cut_up(g);
-    return u.panels * u.blocks;
+    g->cut = cut_up(g);
+    return g->cut.panels * g->cut.blocks;
 }
 
 /* c[0 .. n-1] += `steps` steps of a single row, b where it lies. */
@@ -549,7 +551,7 @@ size_t FAST(gemm_room)(void) { return FAST_BACKWARD ? ROOM_A + (size_t)WIDE * RO
 
 void FAST(gemm_task)(const gemm *g, size_t i, float *room)
 {
-    const cut u = cut_up(g);
+    const gemm_cut u = g->cut;
     const size_t j0 = i % u.panels * u.width, i0 = i / u.panels * u.rows;
     const size_t n  = g->n - j0 < u.width ? g->n - j0 : u.width;
     const size_t i1 = g->m - i0 < u.rows ? g->m : i0 + u.rows;

@@ -4,6 +4,9 @@
 
 #include "kernels/fast.h"
 
+/* How c is cut into tasks: by panels of columns, and by blocks of rows. */
+typedef struct gemm_cut { size_t width, panels, rows, blocks; bool direct, copy, far, packed; } gemm_cut;
+
 /* c[i,j] = start[j] + sum_k a[i,k] b[k,j], or c[i,j] += the sum. */
 typedef struct gemm {
     size_t m, n, k;             /* c is (m, n); all >= 1 */
@@ -22,13 +25,14 @@ typedef struct gemm {
     const float *plus;          /* if not NULL: c = plus + s */
     float       *gelu;          /* if not NULL: gelu(s), beside c = s */
     const float *slope_at;      /* if not NULL: c = s gelu'(slope_at) */
+    gemm_cut     cut;           /* gemm_tasks()'s */
 } gemm;
 
 #ifdef VT_ISA
-/* The number of tasks, a function of the shape; each writes its own part of c
+/* The number of tasks, a function of the shape, which is cut; each writes its own part of c
  * and sums.  They may run in any order.  `room`: gemm_room() floats of the caller's
  * own, or NULL, which is slower and has the same bits. */
-size_t FAST(gemm_tasks)(const gemm *g);
+size_t FAST(gemm_tasks)(gemm *g);
 void   FAST(gemm_task)(const gemm *g, size_t i, float *room);
 size_t FAST(gemm_room)(void);
 #endif

@@ -40,13 +40,13 @@ void FAST(linear_scratch)(const ops_sizes *z, size_t *worker, size_t *shared)
     fast_raise(worker, FAST(gemm_room)(), sizeof(float));
 }
 
-static void run_one(team *t, const gemm *g)
+static void run_one(team *t, gemm *g)
 {
     products p = { .first = g, .tasks = FAST(gemm_tasks)(g), .crew = t };
     team_run(t, p.tasks, run_task, &p);
 }
 
-static void run_both(team *t, const gemm *dw, const gemm *dx)
+static void run_both(team *t, gemm *dw, gemm *dx)
 {
     products p = { .first = dw, .second = dx, .tasks = FAST(gemm_tasks)(dw), .crew = t };
     team_run(t, p.tasks + FAST(gemm_tasks)(dx), run_task, &p);
@@ -82,7 +82,7 @@ static gemm turned_product(float *y, const float *x, const float *w, int N, int 
 void FAST(linear_forward)(team *t, float *out, const float *x, const float *w,
                           const float *bias, int N, int C, int OC)
 {
-    const gemm y = product(out, x, w, bias, N, C, OC);
+    gemm y = product(out, x, w, bias, N, C, OC);
     run_one(t, &y);
 }
 
@@ -116,7 +116,7 @@ void FAST(linear_backward)(team *t, float *dx, float *dw, float *dbias,
                            const float *dout, const float *x, const float *w,
                            int N, int C, int OC)
 {
-    const gemm to_w = weights_gradient(dw, dbias, dout, x, N, C, OC);
+    gemm to_w = weights_gradient(dw, dbias, dout, x, N, C, OC);
     gemm to_x = turned_product(dx, dout, w, N, OC, C);
     to_x.add = true;
     run_both(t, &to_w, &to_x);
@@ -126,7 +126,7 @@ void FAST(linear_set_backward)(team *t, float *dx, float *dw, float *dbias, cons
                                const float *x, const float *w, const float *pre,
                                int N, int C, int OC)
 {
-    const gemm to_w = weights_gradient(dw, dbias, dout, x, N, C, OC);
+    gemm to_w = weights_gradient(dw, dbias, dout, x, N, C, OC);
     gemm to_x = turned_product(dx, dout, w, N, OC, C);
     to_x.slope_at = pre;
     run_both(t, &to_w, &to_x);
@@ -134,14 +134,14 @@ void FAST(linear_set_backward)(team *t, float *dx, float *dw, float *dbias, cons
 
 void FAST(tied_forward)(team *t, float *out, const float *x, const float *w, int N, int C, int OC)
 {
-    const gemm y = turned_product(out, x, w, N, C, OC);
+    gemm y = turned_product(out, x, w, N, C, OC);
     run_one(t, &y);
 }
 
 void FAST(tied_set_backward)(team *t, float *dx, float *dw, const float *dout, const float *x,
                              const float *w, int N, int C, int OC)
 {
-    const gemm to_w = weights_gradient(dw, NULL, x, dout, N, OC, C);
-    const gemm to_x = product(dx, dout, w, NULL, N, OC, C);
+    gemm to_w = weights_gradient(dw, NULL, x, dout, N, OC, C);
+    gemm to_x = product(dx, dout, w, NULL, N, OC, C);
     run_both(t, &to_w, &to_x);
 }
