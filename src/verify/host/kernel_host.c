@@ -215,7 +215,7 @@ static vt_status find_library(kernel_host *h, const kernel_host_options *o, vt_e
         kernel_compile(&h->file, h->path[0] == '-' ? h->library : h->path,
                        o->compiler ? o->compiler : "cc", o->include,
                        o->temporary ? o->temporary : "/tmp",
-                       o->compile_seconds > 0 ? o->compile_seconds : 60, err);
+                       o->compile_seconds > 0 ? o->compile_seconds : 300, err);
     if (status != VT_OK) return status;
     free(h->library);
     h->library = malloc(32);

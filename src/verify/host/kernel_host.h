@@ -52,7 +52,7 @@ typedef struct kernel_host_options {
     bool        any;                /* one of them is enough; else all must be there */
     const char *compiler;           /* of a .c: a command and its words; NULL: "cc" */
     const char *include;            /* the folder of vitrine_kernel.h; NULL: none */
-    double      compile_seconds;    /* 0: 60 */
+    double      compile_seconds;    /* 0: 300, of the wall's clock: a busy machine may need a minute */
     const char *temporary;          /* NULL: "/tmp"; nothing stays there */
 } kernel_host_options;
 
