@@ -220,17 +220,22 @@ mkdir big cut
 cp shell/index.html shell/vitrine.wasm big/
 for i in $(seq 1500); do echo "$i" > "big/$i.txt"; done
 exits 0 "a site to be replaced" "$vitrine" site --from shell --out cut/www
-# SIGNAL: sends it as soon as the new folder is there; prints how the command ended.
+# SIGNAL: sends it as soon as the new folder is there; prints how the command ended.  Where it
+# was done before the signal came, that was too late, and says nothing: once more.
 interrupted() {
     /usr/bin/python3 - "$vitrine" "$1" <<'PYTHON'
 import os, signal, subprocess, sys
-p = subprocess.Popen([sys.argv[1], "site", "--from", "big", "--out", "cut/www"], stdout=subprocess.DEVNULL,
-                     stderr=subprocess.PIPE, text=True)
-while p.poll() is None and not os.path.exists(f"cut/www.new-{p.pid}/index.html"):
-    pass
-if p.poll() is None:
-    p.send_signal(getattr(signal, sys.argv[2]))
-line = p.communicate()[1]
+for _ in range(50):
+    p = subprocess.Popen([sys.argv[1], "site", "--from", "big", "--out", "cut/www"], stdout=subprocess.DEVNULL,
+                         stderr=subprocess.PIPE, text=True)
+    while p.poll() is None and not os.path.exists(f"cut/www.new-{p.pid}/index.html"):
+        pass
+    if p.poll() is None:
+        p.send_signal(getattr(signal, sys.argv[2]))
+    line = p.communicate()[1]
+    if p.returncode != 0:
+        break
+    subprocess.run([sys.argv[1], "site", "--from", "shell", "--out", "cut/www"], stdout=subprocess.DEVNULL, check=True)
 print(p.returncode, line.strip())
 PYTHON
 }

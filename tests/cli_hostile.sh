@@ -154,7 +154,7 @@ refuses 4 "an answer of more than 65536 bytes" "an interpreter that says too muc
 program behind 'sleep 1000 & echo $! > behind.txt; exit 43'
 refuses 4 "has no module torch" "one that leaves a process behind" "$vitrine" lab --torch --python ./behind
 gone() { i=0; while kill -0 "$1" 2>/dev/null && [ "$(ps -o stat= -p "$1" | cut -c1)" != Z ]; do
-    i=$((i + 1)); [ $i -lt 100 ] || return 1; sleep 0.05; done; }
+    i=$((i + 1)); [ $i -lt 1200 ] || return 1; sleep 0.05; done; }
 ok "which ends with it" gone "$(cat behind.txt)"
 program fifo_answer 'mkfifo "$4/torch.1.npz" 2>/dev/null; for n in 2 3 4 5 6 7 8 9; do :; done; echo "torch 9.9"'
 refuses 4 "expected a regular file" "an answer that is a pipe" check --op softmax --torch --python ./fifo_answer
@@ -168,7 +168,7 @@ interrupted() {
     rm -f "$mark"
     "$@" > .out 2> .err < /dev/null &
     job=$!
-    i=0; while [ ! -s "$mark" ] && [ $i -lt 400 ]; do sleep 0.05; i=$((i + 1)); done
+    i=0; while [ ! -s "$mark" ] && [ $i -lt 2400 ]; do sleep 0.05; i=$((i + 1)); done
     kill -"$number" $job
     wait $job
     is $? 130 "SIG$number: exit status: $*"
@@ -188,7 +188,7 @@ interrupted HUP asking "$vitrine" lab --torch --python ./slow_python
 rm -f compiling
 CC=./slow_cc "$vitrine" check --kernel none.c --op softmax > .out 2>&1 &
 job=$!
-i=0; while [ ! -s compiling ] && [ $i -lt 400 ]; do sleep 0.05; i=$((i + 1)); done
+i=0; while [ ! -s compiling ] && [ $i -lt 2400 ]; do sleep 0.05; i=$((i + 1)); done
 kill -KILL $job
 ok "a compiler ends with a command that is killed" gone "$(cat compiling)"
 finish

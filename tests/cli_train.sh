@@ -128,7 +128,7 @@ interrupted() {                         # SIGNAL DIR ARG...
     "$vitrine" train --data c.csv --preset tiny --steps 100000 --out "$folder" "$@" \
         >.out 2>.err </dev/null &
     child=$! tries=0
-    while [ ! -s "$folder/metrics.jsonl" ] && [ $tries -lt 600 ]; do
+    while [ ! -s "$folder/metrics.jsonl" ] && [ $tries -lt 3000 ]; do
         sleep 0.1; tries=$((tries + 1))
     done
     kill -s "$signal" $child
@@ -164,7 +164,7 @@ hup_steps=$(sweep 600 60)
 sh -c 'trap "" HUP; exec "$0" "$@"' "$vitrine" train --data c.csv --preset tiny --steps $hup_steps --out hup \
     >.out 2>.err </dev/null &
 child=$! tries=0
-while [ ! -s hup/metrics.jsonl ] && [ $tries -lt 600 ]; do sleep 0.1; tries=$((tries + 1)); done
+while [ ! -s hup/metrics.jsonl ] && [ $tries -lt 3000 ]; do sleep 0.1; tries=$((tries + 1)); done
 kill -HUP $child 2>/dev/null; wait $child
 is "$? $(cat .err)" "0 " "an ignored SIGHUP stays ignored"
 
@@ -173,8 +173,8 @@ mkfifo pipe
 "$vitrine" train --data pipe --preset tiny --out early >.out 2>.err </dev/null &
 child=$!
 exec 9>pipe                             # it is reading now
-sleep 0.3; kill -INT $child; wait $child
-is "$? $(cat .err)" "130 vitrine train: interrupted; nothing new was saved" "a signal while it reads"
+interrupt $child INT
+is "$status $(cat .err)" "130 vitrine train: interrupted; nothing new was saved" "a signal while it reads"
 exec 9>&-
 ok "makes no folder" test ! -e early
 
@@ -185,7 +185,7 @@ for try in $(sweep '1 2 3' 1); do
     "$vitrine" train --data c.csv --preset tiny --steps 100000 --out killed --save-every 1 \
         $([ $first = yes ] || echo --resume) >.out 2>.err </dev/null &
     child=$! tries=0
-    while [ ! -s killed/manifest.json ] && [ $tries -lt 600 ]; do sleep 0.1; tries=$((tries + 1)); done
+    while [ ! -s killed/manifest.json ] && [ $tries -lt 3000 ]; do sleep 0.1; tries=$((tries + 1)); done
     sleep 0.4
     kill -9 $child; wait $child 2>/dev/null
     first=no

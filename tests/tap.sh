@@ -23,8 +23,8 @@
 #                               memory and undefined behaviour: one pass over each path of
 #                               the code answers them, and the release build does them all
 #   sweep ALL SOME              prints ALL, or SOME where the command is sanitized
-#   interrupt PID               sends SIGTERM to a child once it catches that, and waits for
-#                               its end, at most a minute; then $status
+#   interrupt PID [SIGNAL]      sends TERM, or SIGNAL, to a child once it catches TERM, and waits
+#                               for its end, at most five minutes; then $status
 #   finish                      states the plan; exit status 1 if a test failed
 #
 # Comment lines in a script that ./test reads:
@@ -75,11 +75,14 @@ interrupt() {
     until [ "$(readlink "/proc/$1/exe")" != "$(readlink "/proc/$$/exe")" ] &&
           grep -q '^SigCgt:.*[4567cdef]...$' "/proc/$1/status" 2>/dev/null; do
         tap_tries=$((tap_tries + 1))
-        [ $tap_tries -le 600 ] && [ -e "/proc/$1" ] || break
+        [ $tap_tries -le 3000 ] && [ -e "/proc/$1" ] || break
         sleep 0.1
     done
-    kill -TERM "$1" 2>/dev/null
-    (sleep 60; kill -KILL "$1") >/dev/null 2>&1 &
+    kill -"${2:-TERM}" "$1" 2>/dev/null
+    (sleep 300 & tap_sleep=$!
+     trap 'kill $tap_sleep; exit' TERM
+     wait $tap_sleep
+     kill -KILL "$1") >/dev/null 2>&1 &
     tap_guard=$!
     wait "$1"
     status=$?
