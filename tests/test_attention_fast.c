@@ -229,7 +229,8 @@ static void edge_sizes(const ops *o)
     const size_t count = sizeof sides / sizeof *sides;
     for (size_t i = 0; i < count; i++)
         for (size_t j = 0; j < count; j++)
-            run_shape(o, (shape){ 1, sides[i], sides[j], 1, 3, 2 }, false);
+            for (int HS = 3; HS <= 16; HS += 13)            /* 16: rows of whole vectors */
+                run_shape(o, (shape){ 1, sides[i], sides[j], 1, HS, 2 }, false);
     run_shape(o, (shape){ 2, 40, 0, 2, 64, 128 }, false);
     run_shape(o, (shape){ 1, 70, 70, 1, 128, 0 }, false);
     run_shape(o, (shape){ 1, 70, 0, 1, 127, 1 }, false);
@@ -237,6 +238,11 @@ static void edge_sizes(const ops *o)
     run_shape(o, (shape){ 1, 150, 270, 1, 6, 0 }, false);       /* more blocks of keys than of queries */
     run_shape(o, (shape){ 2, 3, 250, 2, 5, 0 }, false);         /* few queries, three blocks of keys */
     run_shape(o, (shape){ 2, 515, 0, 4, 2, 0 }, false);         /* many heads: the largest blocks */
+    /* The same where results are written by the last product: rows are whole vectors, and
+     * as many as fill the blocks in registers. */
+    run_shape(o, (shape){ 1, 152, 272, 1, 16, 3 }, false);
+    run_shape(o, (shape){ 2, 516, 0, 4, 16, 0 }, false);
+    run_shape(o, (shape){ 1, 256, 0, 2, 64, 128 }, false);
     share *all[] = { &s_out, &s_lse, &s_dq, &s_dk, &s_dv };
     for (size_t i = 0; i < 5; i++) fc_report(all[i]);
 }
@@ -245,6 +251,7 @@ static void teams_agree(const ops *o)
 {
     run_shape(o, (shape){ 3, 16, 0, 2, 16, 32 }, true);
     run_shape(o, (shape){ 2, 128, 0, 4, 32, 256 }, true);
+    run_shape(o, (shape){ 1, 400, 32, 1, 16, 0 }, true);
     run_shape(o, (shape){ 2, 3, 5, 5, 7, 0 }, true);
     run_shape(o, (shape){ 1, 1, 100, 5, 32, 0 }, true);
     run_shape(o, (shape){ 1, 400, 30, 1, 4, 0 }, true);         /* one head in several tasks */
@@ -279,10 +286,10 @@ static void forward_of(const ops *o, float *out, float *lse, const float *qkv, i
 /* ATT-03: NaN and Inf behind the mask reach no output and no gradient. */
 static void masked_nan(const ops *o)
 {
-    static const int sizes_t[] = { 3, 6, 40, 100 };
-    for (size_t c = 0; c < 4; c++) {
-        const int T = sizes_t[c], NH = 2, HS = 20, last = T - 1;
-        const size_t C = 40, n = (size_t)T * 3 * C, at = (size_t)last * 3 * C;
+    static const int sizes_t[] = { 3, 6, 40, 100, 6, 40, 100 };
+    for (size_t c = 0; c < 7; c++) {
+        const int T = sizes_t[c], NH = 2, HS = c < 4 ? 20 : 16, last = T - 1;
+        const size_t C = (size_t)(NH * HS), n = (size_t)T * 3 * C, at = (size_t)last * 3 * C;
         fc_make_teams((ops_sizes){ 1, T, 0, (int)C, NH, HS, 1, 1 });
         float *x = fc_random_buffer(n, 1), *out[2], *lse[2], *d[2];
         float *dout = fc_random_buffer((size_t)T * C, 1);
@@ -320,10 +327,10 @@ static void masked_nan(const ops *o)
 
 /* The other side of the mask: a query's NaN, and its gradient's, reach no key
  * that it does not see. */
-static void masked_nan_backward(const ops *o)
+static void masked_nan_backward_of(const ops *o, int T, int HS)
 {
-    const int T = 70, NH = 2, HS = 20;
-    const size_t C = 40, n = (size_t)T * 3 * C;
+    const int NH = 2;
+    const size_t C = (size_t)(NH * HS), n = (size_t)T * 3 * C;
     fc_make_teams((ops_sizes){ 1, T, 0, (int)C, NH, HS, 1, 1 });
     float *x = fc_random_buffer(n, 1), *dout = fc_random_buffer((size_t)T * C, 1);
     float *out = fc_nan_buffer((size_t)T * C), *lse = fc_nan_buffer((size_t)(T * NH)), *d[2];
@@ -332,15 +339,15 @@ static void masked_nan_backward(const ops *o)
         for (int bad = 0; bad < 2; bad++) {
             float *q = x + t * 3 * C, *g = dout + t * C;
             float q0[40], g0[40];
-            memcpy(q0, q, sizeof q0);
-            memcpy(g0, g, sizeof g0);
+            memcpy(q0, q, C * sizeof *q0);
+            memcpy(g0, g, C * sizeof *g0);
             for (size_t i = 0; i < C; i++) q[i] = g[i] = bad ? NAN : 0;
             memset(d[bad], 0, n * sizeof(float));
             forward_of(o, out, lse, x, T, NH, HS);
             o->attention_backward(fc_team[0], d[bad], d[bad] + C, d[bad] + 2 * C, dout, out, lse,
                                   x, 3 * C, x + C, x + 2 * C, 3 * C, 1, T, 0, NH, HS);
-            memcpy(q, q0, sizeof q0);
-            memcpy(g, g0, sizeof g0);
+            memcpy(q, q0, C * sizeof *q0);
+            memcpy(g, g0, C * sizeof *g0);
         }
         FC_SAME(d[0] + (t + 1) * 3 * C, d[1] + (t + 1) * 3 * C, n - (t + 1) * 3 * C);
         for (size_t i = (t + 1) * 3 * C; i < n; i++) assert_true(isfinite(d[1][i]));
@@ -348,6 +355,12 @@ static void masked_nan_backward(const ops *o)
     }
     float *all[] = { x, dout, out, lse, d[0], d[1] };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) guarded_free(all[i]);
+}
+
+static void masked_nan_backward(const ops *o)
+{
+    masked_nan_backward_of(o, 70, 20);
+    masked_nan_backward_of(o, 72, 16);
 }
 
 /* ATT-04: prefill 4 and then 1 cached; chunks of 2; against one forward of 5. */

@@ -5,16 +5,15 @@
 #include "kernels/simd_math.h"
 
 /* c[u] += sum_t s[u,t] b[t] over the queries t that see key u. */
-static void add_to_keys(float *c, const float *s, const float *b, size_t width, const tile *z)
+static void add_to_keys(sums c, const float *s, const float *b, size_t ldb, size_t width, const tile *z)
 {
     for (size_t u = 0, rows; u < z->keys; u += rows) {
         rows = step_of(z->keys - u);
         const size_t all = least(seen_from(z, u + rows - 1), z->rows);  /* these see every key */
-        if (seen_from(z, u) >= z->rows) break;
-        const product p = { .c = c + u * width, .ldc = width, .a = s + u * ROWS, .ra = ROWS,
-                            .b = b, .ldb = width, .from = all, .K = z->rows,
-                            .corner = z->before + u + 1 - z->seen, .end = z->rows };
-        blocks(p, rows, width, ADD, UPPER);
+        const product p = { .c = sums_at(c, u), .a = s + u * ROWS, .ra = ROWS, .b = b, .ldb = ldb,
+                            .from = all, .K = z->rows, .corner = z->before + u + 1 - z->seen,
+                            .end = z->rows };
+        blocks(p, rows, width, UPPER);
     }
 }
 
@@ -59,22 +58,32 @@ static float dot_rows(const float *a, const float *b, size_t n)
     return vec_sum(sum);
 }
 
-/* A worker's scratch of a backward task. */
+/* A worker's scratch of a backward task, and what it reads and writes. */
 typedef struct room {
     float *q, *dout, *qt, *dot, *dq, *D, *lse2;             /* of the block of queries */
     float *kcopy, *vcopy, *dk, *dv, *s, *da;                /* of a tile */
-    const float *k, *v;                                     /* the copies, or as they lie */
-    size_t ld;                                              /* of k and v */
+    const float *q1, *dout1, *k, *v;                        /* the copies, or as they lie */
+    float *dq1;
+    size_t ldq, ldo, ld;                                    /* of q1 and dq1, dout1, k and v */
+    bool direct;                    /* rows are whole vectors, and fill the blocks of products */
 } room;
 
+/* Sums that are kept at `at`: they begin with 0 where `first`, and the `last` are added to
+ * `to`, times `scale`. */
+static sums sums_of(float *at, size_t width, bool first, bool last, float *to, size_t ld, float scale)
+{
+    return (sums){ .from = first ? NULL : at, .ldfrom = width, .to = last ? to : at,
+                   .ldto = last ? ld : width, .onto = last ? scale : 0 };
+}
+
 /* One tile of keys, u0 .. u0+keys-1, against the block's `rows` queries, the first of
- * which sees `seen` keys.  The tile's first row of k is at k + row; `more` keys follow. */
+ * which sees `seen` keys.  The tile's first row of k is at k + row; `more` keys follow.
+ * `begins`: nothing has been added to dq yet. */
 static void backward_keys(const job *z, const room *w, size_t rows, size_t seen, size_t u0,
-                          size_t keys, size_t row, size_t more)
+                          size_t keys, size_t row, size_t more, bool begins)
 {
     const size_t width = z->width;
-    fill(w->dk, 0, whole(keys, STEP) * width);
-    fill(w->dv, 0, whole(keys, STEP) * width);
+    bool first = true;
     for (size_t t0 = 0; t0 < rows; t0 += ROWS) {
         const tile all = { .rows = least(ROWS, rows - t0), .keys = keys, .before = u0,
                            .seen = seen + t0 };
@@ -92,9 +101,15 @@ static void backward_keys(const job *z, const room *w, size_t rows, size_t seen,
             scores(w->da + t, ROWS, w->v, w->ld, w->dot + (t0 + t) * z->HS, z, &p);
             weights(w->s + t, w->da + t, w->lse2 + t0 + t, w->D + t0 + t, &p);
         }
-        add_to_keys(w->dv, w->s, w->dout + t0 * width, width, &all);
-        add_to_keys(w->dk, w->da, w->q + t0 * width, width, &all);
-        add_to_queries(w->dq + t0 * width, NULL, w->da, ROWS, w->k, w->ld, width, false, &all);
+        const bool last = w->direct && t0 + all.rows == rows;
+        const bool ends = w->direct && (more == 0 || all.seen + all.rows - 1 <= u0 + keys);
+        add_to_keys(sums_of(w->dv, width, first, last, z->dv + row, z->ldkv, 1), w->s,
+                    w->dout1 + t0 * w->ldo, w->ldo, width, &all);
+        add_to_keys(sums_of(w->dk, width, first, last, z->dk + row, z->ldkv, z->scale), w->da,
+                    w->q1 + t0 * w->ldq, w->ldq, width, &all);
+        add_to_queries(sums_of(w->dq + t0 * width, width, begins, ends, w->dq1 + t0 * z->ldq, z->ldq,
+                               z->scale), w->da, ROWS, w->k, w->ld, width, &all);
+        first = false;
     }
 }
 
@@ -128,36 +143,44 @@ static void backward_task(void *context, size_t i, int worker)
     w.dk = w.vcopy + KEYS * width, w.dv = w.dk + KEYS * width, w.s = w.dv + KEYS * width;
     w.da = w.s + KEYS * ROWS;
 
-    const bool few = rows <= 2 * PANEL && HS % WIDE == 0;   /* as in attention_fast.c */
+    w.direct = HS % WIDE == 0 && rows % STEP == 0 && (end - from) % STEP == 0;
+    w.dq1 = z->dq + q;
+    const bool few = rows <= 2 * PANEL && w.direct;         /* as in attention_fast.c */
     if (!few || i == 0) {
         ask_part(z->k + at.kv + from * z->ldkv, z->ldkv, least(KEYS, end - from), 0, 1, z);
         ask_part(z->v + at.kv + from * z->ldkv, z->ldkv, least(KEYS, end - from), 0, 1, z);
     }
-    pack(w.q, z->q + q, z->ldq, rows, rows, z);
-    pack(w.dout, z->dout + o, z->ldo, rows, rows, z);
-    pack_panels(w.qt, w.q, width, rows, z->scale2, z);
-    pack_panels(w.dot, w.dout, width, rows, 1, z);
-    fill(w.dq, 0, padded * width);
+    w.q1 = z->q + q, w.ldq = z->ldq, w.dout1 = z->dout + o, w.ldo = z->ldo;
+    if (!few) {
+        pack(w.q, w.q1, w.ldq, rows, rows, z);
+        pack(w.dout, w.dout1, w.ldo, rows, rows, z);
+        w.q1 = w.q, w.dout1 = w.dout, w.ldq = w.ldo = width;
+    }
+    pack_panels(w.qt, w.q1, w.ldq, rows, z->scale2, z);
+    pack_panels(w.dot, w.dout1, w.ldo, rows, 1, z);
+    if (!w.direct) fill(w.dq, 0, padded * width);
     for (size_t t = 0; t < padded; t++) {
         if (t + AHEAD < rows) ask(z->row_out + o, z->ldo, t + AHEAD, z);
-        w.D[t] = t < rows ? dot_rows(w.dout + t * width, z->row_out + o + t * z->ldo, HS) : 0;
+        w.D[t] = t < rows ? dot_rows(w.dout1 + t * w.ldo, z->row_out + o + t * z->ldo, HS) : 0;
         w.lse2[t] = t < rows ? (float)(LOG2_E * (double)z->row_lse[at.lse + t0 + t]) : 0;
     }
     for (size_t u0 = from; u0 < end; u0 += KEYS) {
         const size_t keys = least(KEYS, end - u0), row = at.kv + u0 * z->ldkv;
         w.k = z->k + row, w.v = z->v + row, w.ld = z->ldkv;
-        if (!few || keys % STEP != 0) {
+        if (!few) {
             pack(w.kcopy, w.k, z->ldkv, keys, whole(keys, STEP), z);
             pack(w.vcopy, w.v, z->ldkv, keys, whole(keys, STEP), z);
             w.k = w.kcopy, w.v = w.vcopy, w.ld = width;
         }
         if (u0 + keys == end) ask_part(z->dq + q, z->ldq, rows, 0, 1, z);
         if (u0 + keys == end && few && z->blocks == 1 && i + 1 < z->heads) ask_head(z, head_of(z, i + 1));
-        backward_keys(z, &w, rows, seen, u0, keys, row, least(KEYS, end - u0 - keys));
+        backward_keys(z, &w, rows, seen, u0, keys, row, least(KEYS, end - u0 - keys),
+                      w.direct && u0 == from);
+        if (w.direct) continue;
         unpack_add(z->dk + row, z->ldkv, w.dk, keys, z->scale, z);
         unpack_add(z->dv + row, z->ldkv, w.dv, keys, 1, z);
     }
-    unpack_add(z->dq + q, z->ldq, w.dq, rows, z->scale, z);
+    if (!w.direct) unpack_add(z->dq + q, z->ldq, w.dq, rows, z->scale, z);
 }
 
 void FAST(attention_backward)(team *tm, float *dq, float *dk, float *dv,

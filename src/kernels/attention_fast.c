@@ -37,8 +37,9 @@
  * one another in a fixed order.  The size of a block follows from the shape.
  * Scratch memory is that of a block, whatever T is.
  *
- * Up to two panels of queries read k and v where they lie; more are worth a copy of
- * them.  Up to FEW (decoding) are not worth any packing, and no query is in a page's
+ * Up to two panels of queries read k and v (backward: q and do, too) where they lie; more
+ * are worth a copy of them.  Where rows are whole vectors and blocks, the last product of a
+ * row writes the result, or adds to it; else a copy of it does.  Up to FEW (decoding) are not worth any packing, and no query is in a page's
  * module, whose windows are short and whose size counts.
  */
 #include <math.h>
@@ -47,10 +48,10 @@
 
 /* ---- forward ----------------------------------------------------------- */
 
-/* The step of the running softmax of up to PANEL rows: scores become e, a is what o
- * has to be multiplied by.  Every score of a row so far -Inf: its weights are 0, not
- * 2^(-Inf + Inf), and so is all before. */
-static void softmax(float *s, float *m, float *l, float *a, const tile *p)
+/* The step of the running softmax of up to PANEL rows: scores become e, a is what o has to be
+ * multiplied by, r what it has to be at the end, if this step is the last.  Every score of a
+ * row so far -Inf: its weights are 0, not 2^(-Inf + Inf), and so is all before. */
+static void softmax(float *s, float *m, float *l, float *a, float *r, const tile *p)
 {
     const vec none = vec_set1(-INFINITY);
     for (size_t j = 0; j < p->rows; j += VEC_LANES) {
@@ -78,18 +79,19 @@ static void softmax(float *s, float *m, float *l, float *a, const tile *p)
         }
         const vec shrink = vec_exp2(vec_sub(before, base));
         vec_store(a + j, shrink);
-        vec_store(l + j, vec_fma(vec_load(l + j), shrink, sum));
+        const vec total = vec_fma(vec_load(l + j), shrink, sum);
+        vec_store(l + j, total);
+        vec_store(r + j, vec_div(vec_set1(1), total));
         vec_store(m + j, max);
     }
 }
 
-static void finish_row(float *out, float *lse, const float *o, float m, float l, size_t HS)
+static void finish_row(float *out, const float *o, float l, size_t HS)
 {
     const vec x = vec_set1(1 / l);
     for (size_t i = 0; i < HS; i += VEC_LANES)
         if (i + VEC_LANES <= HS) vec_store(out + i, vec_mul(x, vec_load(o + i)));
         else vec_store_n(out + i, vec_mul(x, vec_load(o + i)), HS - i);
-    *lse = m * (float)LOG_2 + logf(l);
 }
 
 /* Asks for a part of what a task begins with. */
@@ -112,9 +114,10 @@ static void forward_task(void *context, size_t i, int worker)
     const size_t seen = z->P + t0 + 1, end = seen + rows - 1, width = z->width;
     float *qt = team_scratch(z->tm, worker), *o = qt + padded * z->HS;
     float *m = o + padded * width, *l = m + padded, *a = l + padded;
-    float *k = a + PANEL, *v = k + KEYS * width, *s = v + KEYS * width;
+    float *r = a + PANEL, *k = r + PANEL, *v = k + KEYS * width, *s = v + KEYS * width;
     /* Two panels of queries read k and v no oftener than a copy would. */
-    const bool few = rows <= 2 * PANEL && z->HS % WIDE == 0;
+    const bool whole_rows = z->HS % WIDE == 0, direct = whole_rows && rows % STEP == 0;
+    const bool few = rows <= 2 * PANEL && whole_rows;
 
     if (i == 0 || !few) ask_task(z, i, 0, 1);
     pack_panels(qt, z->q + at.q + t0 * z->ldq, z->ldq, rows, z->scale2, z);
@@ -138,13 +141,19 @@ static void forward_task(void *context, size_t i, int worker)
             if (few && more == 0) ask_task(z, i + 1, t / PANEL, padded / PANEL);
             if (sees(&p, p.rows - 1) == 0) continue;
             scores(s, PANEL, k1, ld, qt + t * z->HS, z, &p);
-            softmax(s, m + t, l + t, a, &p);
-            add_to_queries(o + t * width, a, s, PANEL, v1, ld, width, u0 == 0, &p);
+            softmax(s, m + t, l + t, a, r, &p);
+            const bool last = direct && p.seen + p.rows - 1 <= u0 + keys;
+            const sums c = { .from = u0 == 0 ? NULL : o + t * width, .ldfrom = width, .scale = a,
+                             .times = last ? r : NULL,
+                             .to = last ? z->out + at.o + (t0 + t) * z->ldo : o + t * width,
+                             .ldto = last ? z->ldo : width };
+            add_to_queries(c, s, PANEL, v1, ld, width, &p);
         }
     }
-    for (size_t t = 0; t < rows; t++)
-        finish_row(z->out + at.o + (t0 + t) * z->ldo, z->lse + at.lse + t0 + t, o + t * width,
-                   m[t], l[t], z->HS);
+    for (size_t t = 0; t < rows; t++) {
+        z->lse[at.lse + t0 + t] = m[t] * (float)LOG_2 + logf(l[t]);
+        if (!direct) finish_row(z->out + at.o + (t0 + t) * z->ldo, o + t * width, l[t], z->HS);
+    }
 }
 
 /* One row's step over n >= 1 scores. */
@@ -204,7 +213,8 @@ static void forward_few_task(void *context, size_t i, int worker)
                 vec_store(o + j, x);
             }
         }
-        finish_row(z->out + at.o + t * z->ldo, z->lse + at.lse + t, o, m, l, HS);
+        z->lse[at.lse + t] = m * (float)LOG_2 + logf(l);
+        finish_row(z->out + at.o + t * z->ldo, o, l, HS);
     }
 }
 
