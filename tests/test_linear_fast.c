@@ -252,7 +252,8 @@ static void shapes_of_models(void **state)
     check_shape(50, 128, 1281, worst);
     check_shape(25, 512, 2050, worst);           /* tasks of several panels, rows copied */
     check_shape(200, 40, 2100, worst);           /* columns copied, in two parts */
-    /* Packed panels, whose columns are 1024 or more, a multiple of 512. */
+    /* Packed panels: columns a multiple of 512. */
+    check_shape(40, 1000, 512, worst);
     check_shape(13, 1040, 1024, worst);          /* more steps than a panel has */
     check_shape(110, 420, 1024, worst);          /* blocks of rows, the last with part of a tile */
     check_shape(101, 1536, 441, worst);          /* dx: b by columns */

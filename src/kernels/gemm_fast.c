@@ -322,7 +322,7 @@ static gemm_cut cut_up(const gemm *g)
         }
         u.copy = u.width > PANEL && (g->a_step != 1 || g->a_row % (PAGE / 2) == 0);
         u.far  = g->k * g->n + g->m * g->n > FAR;
-        u.packed = FAST_BACKWARD && u.far && g->n >= PAGE && g->n % (PAGE / 2) == 0;
+        u.packed = FAST_BACKWARD && u.far && g->n % (PAGE / 2) == 0;
         if (u.packed) cut_packed(&u, g);
     }
     return u;
