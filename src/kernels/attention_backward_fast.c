@@ -145,7 +145,7 @@ static void backward_task(void *context, size_t i, int worker)
 
     w.direct = HS % WIDE == 0 && rows % STEP == 0 && (end - from) % STEP == 0;
     w.dq1 = z->dq + q;
-    const bool few = rows <= 2 * PANEL && w.direct;         /* as in attention_fast.c */
+    const bool few = rows <= 2 * PANEL && w.direct;
     if (!few || i == 0) {
         ask_part(z->k + at.kv + from * z->ldkv, z->ldkv, least(KEYS, end - from), 0, 1, z);
         ask_part(z->v + at.kv + from * z->ldkv, z->ldkv, least(KEYS, end - from), 0, 1, z);
@@ -167,7 +167,7 @@ static void backward_task(void *context, size_t i, int worker)
     for (size_t u0 = from; u0 < end; u0 += KEYS) {
         const size_t keys = least(KEYS, end - u0), row = at.kv + u0 * z->ldkv;
         w.k = z->k + row, w.v = z->v + row, w.ld = z->ldkv;
-        if (!few) {
+        if (!w.direct || rows > SOME) {
             pack(w.kcopy, w.k, z->ldkv, keys, whole(keys, STEP), z);
             pack(w.vcopy, w.v, z->ldkv, keys, whole(keys, STEP), z);
             w.k = w.kcopy, w.v = w.vcopy, w.ld = width;

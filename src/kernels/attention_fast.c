@@ -37,10 +37,11 @@
  * one another in a fixed order.  The size of a block follows from the shape.
  * Scratch memory is that of a block, whatever T is.
  *
- * Up to two panels of queries read k and v (backward: q and do, too) where they lie; more
- * are worth a copy of them.  Where rows are whole vectors and blocks, the last product of a
- * row writes the result, or adds to it; else a copy of it does.  Up to FEW (decoding) are not worth any packing, and no query is in a page's
- * module, whose windows are short and whose size counts.
+ * Where rows are whole vectors and fill the blocks of products, the last product of a row
+ * writes the result, or adds to it; else a copy of it does.  There up to SOME queries read k
+ * and v where they lie (backward, up to two panels: q and do, too); more are worth a copy.
+ * Up to FEW (decoding) are not worth any packing, and no query is in a page's module, whose
+ * windows are short and whose size counts.
  */
 #include <math.h>
 #include "kernels/attention_tiles.h"
@@ -115,9 +116,8 @@ static void forward_task(void *context, size_t i, int worker)
     float *qt = team_scratch(z->tm, worker), *o = qt + padded * z->HS;
     float *m = o + padded * width, *l = m + padded, *a = l + padded;
     float *r = a + PANEL, *k = r + PANEL, *v = k + KEYS * width, *s = v + KEYS * width;
-    /* Two panels of queries read k and v no oftener than a copy would. */
     const bool whole_rows = z->HS % WIDE == 0, direct = whole_rows && rows % STEP == 0;
-    const bool few = rows <= 2 * PANEL && whole_rows;
+    const bool few = whole_rows && rows <= SOME;
 
     if (i == 0 || !few) ask_task(z, i, 0, 1);
     pack_panels(qt, z->q + at.q + t0 * z->ldq, z->ldq, rows, z->scale2, z);

@@ -12,7 +12,7 @@ enum {
     ROWS = 96, KEYS = 96,               /* a tile */
     MOST = 512, LEAST = 128,            /* queries, or keys, of a task */
     TASKS = 8,                          /* wanted at least */
-    FEW = 4
+    FEW = 4, SOME = 8 * PANEL           /* queries, of a call and of a task: see attention_fast.c */
 };
 _Static_assert(ROWS % PANEL == 0 && ROWS % MR == 0 && KEYS % MR == 0 && PANEL % STEP == 0,
                "tiles are whole blocks");
