@@ -161,7 +161,7 @@ is "$(status_of 'GET / HTTP/1.1' "Host: localhost:$port" 'X: 1' 'X: 2')" 200 "ot
 
 # Who connects and says nothing keeps nobody out, and is shown the door.
 before=$(descriptors)
-is "$(client idle "$port" 200 120)" "200 closed" "200 connections without a request leave places, and are closed"
+is "$(client idle "$port" 200 300)" "200 closed" "200 connections without a request leave places, and are closed"
 ok "no descriptor stays open" settles "$before"
 
 # ---- without a run or a model ---------------------------------------------------
