@@ -13,7 +13,7 @@ printf 'id,text\n1,"%s"\n2,"%s"\n' "$a" "$b" > two.csv
 # ---- against NumPy -------------------------------------------------------------
 same() {                                # DESC MODEL TEXTS -- what follows: the report in .out
     cp .out report.json
-    ok "$1" /usr/bin/python3 "$root/tests/eval_numpy.py" "$2" report.json "$3" ${4:+"$4"}
+    ok "$1" /usr/bin/python3 -B "$root/tests/eval_numpy.py" "$2" report.json "$3" ${4:+"$4"}
 }
 exits 0 "a text" "$vitrine" eval m a.txt --json
 same "loss, perplexity, bits per byte as NumPy in double has them" m "$a"

@@ -33,6 +33,7 @@
 #   # asan: no, REASON          not run with the sanitized command
 set -u
 LC_ALL=C.UTF-8; export LC_ALL
+umask 022                                              # what a test makes, dpkg and another user may read
 GCOV_ERROR_FILE=/dev/null; export GCOV_ERROR_FILE      # counts that another user cannot write are no message of ours
 unset VITRINE_ISA                                      # a test says itself which kernels it means
 case $0 in */*) tap_here=${0%/*} ;; *) tap_here=. ;; esac
