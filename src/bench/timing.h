@@ -3,8 +3,8 @@
  * The clock is CLOCK_MONOTONIC_RAW, which nobody adjusts.  A call is first made once
  * (memory is touched, the processor speeds up), then as often in a row as a sample needs
  * to last `least` seconds, so that the clock's grain and its own cost vanish; samples
- * are taken until the budget is spent, and never fewer than five, or three of calls that
- * last longer than a second.  The median stands for
+ * are taken until the budget is spent, and never fewer than five, or three where each call
+ * lasted longer than a second.  The median stands for
  * all: it forgives what disturbs less than half of the samples.  Between samples the
  * caller may stop it.
  */
