@@ -3,9 +3,9 @@
 # asan: no, test_austen runs the reader
 . "${0%/*}/tap.sh"
 mkdir tools bin
-cp "$root/tools/fetch-novels.sh" tools/
+cp "$root/tools/fetch-novels.sh" tools/; chmod 755 tools/fetch-novels.sh
 VITRINE_AUSTEN=$tmp/bin/austen; export VITRINE_AUSTEN
-cp "$root/build/tools/austen" "$VITRINE_AUSTEN"
+cp "$root/build/tools/austen" "$VITRINE_AUSTEN"; chmod 755 "$VITRINE_AUSTEN"
 PATH=$tmp/bin:$PATH; export PATH
 fetch() { sh "$tmp/tools/fetch-novels.sh" "$@"; }
 

@@ -242,7 +242,7 @@ contains "$(cat calls)" "--novelty $tmp/elsewhere/my.letters.txt --novelty $tmp/
 contains "$(grep '^vitrine site' calls)" "--data $tmp/elsewhere/my.letters.txt --data $tmp/elsewhere/b & c.csv" "and shown"
 refuses 4 "absent.csv" "one of two is not there" run --data my.letters.txt --data absent.csv
 
-mkdir others; cp tree/run others/; chmod 755 others
+mkdir others; cp tree/run others/; chmod 755 others others/run
 refuses 4 "cannot write to $tmp/others/build" "a folder of someone else's" unprivileged sh others/run
 mkdir others/build others/build/run-logs; mkdir -m 777 others/build/models; chmod 777 others/build
 refuses 4 "cannot write to $tmp/others/build/run-logs" "or its logs" unprivileged sh others/run
