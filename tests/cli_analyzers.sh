@@ -13,6 +13,19 @@ sed 's/    if (!p .*/    if (!p) return n;/' leak.c > right.c
 exits 0 "neither" sh "$root/tools/analyze.sh" "$root/build" "$tmp/right.c"
 is "$out" "analyze: no finding in 1 files" "  is no finding"
 
+# Of all files, kernels are left out only as long as they own nothing.
+mkdir -p tree/tools tree/src/kernels tree/src/base
+cp "$root/tools/analyze.sh" "$root/tools/analyze.h" tree/tools
+cp -r "$root/include" tree
+cp "$root/src/base/status.h" tree/src/base
+cp right.c tree/src/base/right.c
+printf '%s\n' 'int f(int n);' 'int f(int n) { return n; }' > tree/src/kernels/pure.c
+exits 0 "a kernel that owns nothing" sh tree/tools/analyze.sh "$root/build"
+is "$out" "analyze: no finding in 1 files, 1 kernels own nothing" "  is counted apart"
+cp leak.c tree/src/kernels/leak.c
+exits 1 "a leak in a kernel" sh tree/tools/analyze.sh "$root/build"
+contains "$err" "analyzer-malloc-leak" "  is named"
+
 printf '%s\n' 'int f(void);' 'int f(void) { int a[2] = { 0, 1 }; return a[2]; }' > index.c
 exits 1 "an index outside an array" sh "$root/tools/cppcheck.sh" "$root/build" "$tmp/index.c"
 contains "$err" "arrayIndexOutOfBounds" "  is named"
