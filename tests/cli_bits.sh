@@ -1,11 +1,13 @@
 # cli_bits.sh -- the same bits from every build of the definitions, and from any
 # number of threads of the fast kernels.  (tools/bits adds -march=native and the page.)
-# needs: debug clang
+# needs: asan clang
 # asan: no, it compares builds of its own choice
+# Three sets of optimisations: gcc's -O3, clang's -O3, and gcc's -O1 with the sanitizers' checks
+# between the lines.
 . "${0%/*}/tap.sh"
 . "$root/tests/models.sh"
 
-for build in . debug clang; do
+for build in . asan clang; do
     program=$root/build/$build/tests/bits
     exits 0 "bits runs (build/$build)" "$program"
     name=$(echo "$build" | sed 's/^\.$/release/')
@@ -14,7 +16,7 @@ for build in . debug clang; do
     sed "s/^/$name: /" "$name" | while read -r line; do show "$line"; done
 done
 is "$(wc -l < release)" 2 "the definitions in float and double"
-is "$(cat debug)" "$(cat release)" "debug computes release's bits"
+is "$(cat asan)" "$(cat release)" "-O1 under the sanitizers computes release's bits"
 is "$(cat clang)" "$(cat release)" "clang computes gcc's bits"
 
 grep '^fast' all > fast
@@ -28,7 +30,7 @@ done
 bits=$root/build/tests/bits inputs=$root/site/content/inputs/attention.json
 make_corpus corpus.csv 40
 exits 0 "a model" train --data corpus.csv --column text --out model --steps 5
-for build in . debug clang; do
+for build in . asan clang; do
     name=$(echo "$build" | sed 's/^\.$/release/')
     exits 0 "an example and a window (build/$build)" "$root/build/$build/tests/bits" dump "of-$name" \
         "$inputs" model "they said that it was not from this word"
@@ -38,7 +40,7 @@ example=$(grep -c '^example ' of-release/tensors.txt) window=$(grep -c '^window 
 is "$example" 27 "tensors of the example: 9 forward, 18 backward"
 ok "tensors of the window: $window, logits and gradients among them" \
     sh -c "grep -q '^window logits ' of-release/tensors.txt && grep -q '^window grad\.wte ' of-release/tensors.txt"
-for name in debug clang; do
+for name in asan clang; do
     exits 0 "$name: the same tensors" "$bits" compare of-release "of-$name"
     is "$out" "$(wc -l < of-release/steps.txt) complex steps, largest difference 0 ulp" "  and complex steps"
 done
