@@ -15,13 +15,12 @@ target_link_libraries(test_support PUBLIC vitrine PkgConfig::CMOCKA PkgConfig::M
 target_compile_definitions(test_support PUBLIC
   VT_GOLDEN="${CMAKE_SOURCE_DIR}/tests/golden" VT_SOURCE="${CMAKE_SOURCE_DIR}")
 
-# VITRINE_TESTS_COMPILED: for their warnings alone, which come before any optimisation.
+# VITRINE_FOR_BITS: for their warnings alone, which come before any optimisation.
 file(GLOB programs CONFIGURE_DEPENDS tests/test_*.c)
 foreach(path ${programs})
   get_filename_component(name ${path} NAME_WE)
-  if(VITRINE_TESTS_COMPILED)
+  if(VITRINE_FOR_BITS)
     add_library(${name} OBJECT ${path})
-    target_compile_options(${name} PRIVATE -O0 -g0)
   else()
     add_executable(${name} ${path})
   endif()
