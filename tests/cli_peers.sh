@@ -138,8 +138,12 @@ contains "$out" "usage: bench/peers/run" "its usage"
 refuses 2 "no work 'gemm-x'; expected gemm-N" "a work that is none" "$peers/run" gemm-x --build "$build"
 refuses 2 "--peers nobody: expected openblas, " "a program that is none" "$peers/run" --peers nobody
 refuses 2 "--peer numpy=x: expected NAME=CMD" "a name that is taken" "$peers/run" --peer numpy=x
-refuses 2 "--threads expects 1 to 256" "no threads" "$peers/run" --threads 0
+refuses 2 "--threads 0: expected 1 to 256" "no threads" "$peers/run" --threads 0
 refuses 2 "--rounds" "rounds that are no number" "$peers/run" --rounds many
+refuses 2 "--rounds 0: expected 1 to 1000" "no rounds" "$peers/run" --rounds 0
+refuses 2 "--peers : expected openblas, " "no program" "$peers/run" --peers '' --build "$build" gemm-32
+refuses 2 "--peers : expected openblas, " "nor behind a comma" "$peers/run" --peers numpy, --build "$build" gemm-32
+refuses 2 "--list names all programs: gemm-32: unexpected" "a work beside --list" "$peers/run" --list gemm-32
 refuses 4 "nowhere: expected a build with vitrine and libvitrine.a" "no build" "$peers/run" --build nowhere
 
 # A signal, while it measures: it ends its programs, and leaves no folder.
