@@ -146,6 +146,40 @@ refuses 2 "--peers : expected openblas, " "nor behind a comma" "$peers/run" --pe
 refuses 2 "--list names all programs: gemm-32: unexpected" "a work beside --list" "$peers/run" --list gemm-32
 refuses 4 "nowhere: expected a build with vitrine and libvitrine.a" "no build" "$peers/run" --build nowhere
 
+refuses 2 "--peer x='a: No closing quotation" "a command that is none" "$peers/run" --peer "x='a" --list
+refuses 4 "bench/peers/ours.c does not compile: gcc: No such file or directory" "no compiler" \
+    env PATH=/nowhere /usr/bin/python3 -B "$peers/run" gemm-8 --quick --build "$build" --peers numpy --json
+
+# Programs that are none: each is named, and the others are measured.
+exits 0 "programs that are none" "$peers/run" gemm-8 --quick --rounds 1 --threads 1 --build "$build" --peers numpy \
+    --peer absent=/none --peer talks=yes
+contains "$out" "absent             /none: cannot be started: No such file or directory" "one that is not there"
+contains "$out" "talks              expected one line, it said '1" "one that does not stop"
+ok "NumPy is measured beside them" grep -Eq "^  numpy +[0-9.]+ .FLOP/s " .out
+
+# Standard output that takes nothing.  With --json the report is at the end.
+for form in --list --json; do
+    set -- "$peers/run" gemm-8 --quick --rounds 1 --threads 1 --build "$build" --peers numpy --json
+    [ $form = --json ] || set -- "$peers/run" --list
+    refuses 4 "standard output: No space left on device" "$form: a full disk" sh -c '"$@" > /dev/full' - "$@"
+    refuses 4 "standard output: it is closed" "$form: closed" sh -c '"$@" >&-' - "$@"
+    { "$@"; echo $? > code; } 2> gone.err | :
+    is "$(cat code gone.err)" 0 "$form: who reads goes: it ends quietly"
+done
+
+# A program that never says who it is ends with the driver.
+mkdir quiet
+printf '#!/bin/sh\necho $$ > pid; exec sleep 1000\n' > silent && chmod +x silent
+TMPDIR=$tmp/quiet "$peers/run" gemm-8 --quick --build "$build" --peers numpy --peer silent=./silent > quiet.out 2> quiet.err &
+child=$!
+tries=0
+until [ -s pid ] || [ $tries -ge 3000 ]; do sleep 0.1; tries=$((tries + 1)); done
+kill -TERM $child
+wait $child
+is "$?" 130 "interrupted while a program is silent"
+ok "which has ended" sh -c '! kill -0 "$(cat pid)" 2> kill.err'
+is "$(cat quiet.err; ls quiet)" "bench/peers/run: interrupted" "in one line, and its folder is gone"
+
 # A signal, while it measures: it ends its programs, and leaves no folder.
 mkdir left
 TMPDIR=$tmp/left "$peers/run" gemm-8 --quick --rounds 1000 --build "$build" --peers numpy > int.out 2> int.err &
