@@ -131,6 +131,10 @@ contains "$err" "0 of 3 targets missed, 2 not shown: bpe-train-10M: not shown; b
 contains "$out" "not shown  bpe-train-10M: needs 10000000 bytes of text, --data has 17200" "and says what it needs"
 contains "$out" "not shown  bpe-encode-gpt2: needs GPT-2's vocabulary: --tokenizer FILE" "a vocabulary, too"
 exits 0 "the command starts" "$vitrine" bench start-up --quick --target start-up=0.001 --require
+contains "$out" "
+1 case in " "one of them"
+refuses 5 "measuring bandwidth needs " "no memory for the limits" \
+    sh -c 'ulimit -v 150000; exec "$@"' - "$vitrine" bench gemm-32 --quick
 : > empty
 refuses 3 "empty: expected a text" "an empty text" "$vitrine" bench csv --quick --data empty
 refuses 4 "none: " "a text that is not there" "$vitrine" bench csv --quick --data none

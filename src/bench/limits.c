@@ -133,7 +133,7 @@ static vt_status place(limits *l, size_t last_cache, vt_error *err)
     if (room && bytes > room) bytes = room;
     l->count = bytes / 3 / sizeof(float) / GRAIN * GRAIN;
     vt_status s = arena_new(&l->block, 3 * arena_piece(l->count * sizeof(float)),
-                            "the arrays that bandwidth is measured on", err);
+                            "measuring bandwidth", err);
     if (s) return s;
     for (int i = 0; i < 3; i++) {
         l->array[i] = arena_take(&l->block, l->count * sizeof(float));

@@ -211,8 +211,8 @@ vt_status bench_show_text(const vt_bench_report *r, vt_error *err)
     }
     print_curves(r);
     progress_duration(time, sizeof time, r->seconds);
-    printf("\n%zu cases in %s; each was compared with its definition before it was timed\n",
-           r->nrows, time);
+    printf("\n%zu %s in %s; each was compared with its definition before it was timed\n",
+           r->nrows, r->nrows == 1 ? "case" : "cases", time);
     print_partly(r);
     print_targets(r);
     print_noise(r);
