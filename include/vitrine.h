@@ -1080,7 +1080,7 @@ typedef struct vt_bench_options {
                                        that have a target */
     size_t      nnames;
     const char *targets;            /* "NAME=RATE,NAME=80%" in place of the case's own, a
-                                       rate or a share of its limit; NULL: none.  Each is
+                                       rate or a share of its limit; NULL: none.  Each once,
                                        of a case that is measured */
     bool        require;            /* VT_USAGE where no case that is measured has one */
     bool        quick;              /* less time for each case */
