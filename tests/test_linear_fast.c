@@ -245,6 +245,8 @@ static void outputs_at_every_edge(void **state)  { (void)state; at_every_edge(2)
 static void shapes_of_models(void **state)
 {
     (void)state;
+    /* More rows than the widest set's block of packed panels, and part of a tile. */
+    const int blocks = ops_pick("avx512") ? 110 : ops_pick("avx2") ? 59 : 41;
     shares worst[SETS] = { { 0 } };
     check_shape(256, 32, 757, worst);            /* the preset tiny's head */
     check_shape(300, 128, 384, worst);           /* default's layers, fewer rows */
@@ -253,10 +255,9 @@ static void shapes_of_models(void **state)
     check_shape(25, 512, 2050, worst);           /* tasks of several panels, rows copied */
     check_shape(200, 40, 2100, worst);           /* columns copied, in two parts */
     /* Packed panels: columns a multiple of 512. */
-    check_shape(40, 1000, 512, worst);
     check_shape(13, 1040, 1024, worst);          /* more steps than a panel has */
-    check_shape(110, 420, 1024, worst);          /* blocks of rows, the last with part of a tile */
-    check_shape(101, 1536, 441, worst);          /* dx: b by columns */
+    if (SWEEP(1, 0)) check_shape(blocks, 490, 1024, worst);
+    check_shape(13, 1536, 330, worst);           /* dx: b by columns */
     for (int s = 0; s < SETS; s++)
         if (ops_pick(sets[s])) assert_true(worst[s].compared > 0);
 }
