@@ -62,6 +62,37 @@ static void affinity_counts(void **state)
     assert_int_equal(n, 1);
 }
 
+/* By itself a thread moves now and then; here nearly each time it is asked to. */
+static void a_thread_leaves_its_processor(void **state)
+{
+    (void)state;
+    enum { TRIES = 200 };
+    cpu_set_t before, after, one;
+    assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
+    int moved = 0;
+    for (int i = 0; i < TRIES; i++) {
+        const int cpu = cpu_current();
+        assert_in_range(cpu, 0, CPU_SETSIZE - 1);
+        cpu_leave(cpu);
+        moved += cpu_current() != cpu;
+        assert_int_equal(sched_getaffinity(0, sizeof after, &after), 0);
+        assert_true(CPU_EQUAL(&before, &after));
+    }
+    print_message("## moved in %d of %d tries\n", moved, TRIES);
+    if (CPU_COUNT(&before) > 1) assert_true(moved > TRIES / 2);
+    else                        assert_int_equal(moved, 0);
+
+    CPU_ZERO(&one);                     /* where else is it to go? */
+    CPU_SET((size_t)cpu_current(), &one);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    cpu_leave(cpu_current());
+    cpu_leave(-1);
+    cpu_leave(CPU_SETSIZE);
+    const bool kept = sched_getaffinity(0, sizeof after, &after) == 0 && CPU_EQUAL(&one, &after);
+    assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
+    assert_true(kept);
+}
+
 static void memory_is_at_most_the_machines(void **state)
 {
     (void)state;
@@ -79,6 +110,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(instruction_sets_are_the_kernels),
         cmocka_unit_test(affinity_counts),
+        cmocka_unit_test(a_thread_leaves_its_processor),
         cmocka_unit_test(memory_is_at_most_the_machines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

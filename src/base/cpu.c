@@ -7,7 +7,7 @@
  * References: Intel 64 and IA-32 Architectures Software Developer's Manual,
  * vol. 1, 14.3, 15.2-15.4; vol. 2, CPUID.
  */
-#define _GNU_SOURCE             /* sched_getaffinity */
+#define _GNU_SOURCE             /* sched_getaffinity, sched_getcpu */
 #include "base/cpu.h"
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -98,6 +98,30 @@ int cpu_count(void)
     if (n > 0) return n < MOST ? (int)n : MOST;
 #endif
     return 1;
+}
+
+int cpu_current(void)
+{
+#if defined(__linux__)
+    return sched_getcpu();
+#else
+    return -1;
+#endif
+}
+
+void cpu_leave(int cpu)
+{
+#if defined(__linux__)
+    cpu_set_t may, others;
+    if (cpu < 0 || cpu >= CPU_SETSIZE || sched_getcpu() != cpu) return;
+    if (sched_getaffinity(0, sizeof may, &may) != 0) return;
+    others = may;
+    CPU_CLR((size_t)cpu, &others);
+    if (CPU_COUNT(&others) == 0 || sched_setaffinity(0, sizeof others, &others) != 0) return;
+    (void)sched_setaffinity(0, sizeof may, &may);
+#else
+    (void)cpu;
+#endif
 }
 
 /* The number a control-group file holds; `none` for "max" or no file. */

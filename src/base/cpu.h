@@ -23,6 +23,13 @@ bool cpu_has_sha(void);
 /* Processors this process may run on (its affinity counts), 1 to 1024. */
 int cpu_count(void);
 
+/* The processor that the calling thread runs on, from 0; -1 when unknown. */
+int cpu_current(void);
+
+/* Moves the calling thread to another processor if it runs on `cpu` and may run on others.
+ * Where it may run stays as it was. */
+void cpu_leave(int cpu);
+
 /* Bytes of memory the machine has, or that the process's control group
  * allows where that is less; 0 when unknown. */
 size_t cpu_memory(void);

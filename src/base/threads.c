@@ -25,6 +25,10 @@
  * launch number; the caller raises the launch number and then looks at
  * `sleepers`.  One of the two sees the other.  The same between the last
  * worker to finish and a waiting caller.
+ *
+ * A worker that is woken may find itself on the caller's processor, and stay there: by turns
+ * the two are never busy long enough for the system to move one, though another processor
+ * idles.  So a worker that wakes beside the caller moves away.
  */
 #include "base/threads.h"
 #include "base/arena.h"
@@ -49,6 +53,7 @@ typedef struct member {
 struct team {
     int      threads, started;      /* started: threads to join */
     int      spin;                  /* looks before it sleeps */
+    atomic_int caller;              /* the processor of who woke the workers */
     member  *members;
     arena    memory;
     char   **scratch;
@@ -118,6 +123,7 @@ static uint32_t next_launch(team *t, uint32_t seen)
     while (atomic_load(&t->launch) == seen) pthread_cond_wait(&t->start, &t->lock);
     atomic_fetch_sub(&t->sleepers, 1);
     pthread_mutex_unlock(&t->lock);
+    if (t->spin > 0) cpu_leave(atomic_load(&t->caller));    /* 0: fewer processors than threads */
     return atomic_load(&t->launch);
 }
 
@@ -135,6 +141,7 @@ static void *worker_main(void *argument)
 static void wake(team *t, size_t wanted)
 {
     if (atomic_load(&t->sleepers) == 0) return;
+    atomic_store(&t->caller, cpu_current());
     pthread_mutex_lock(&t->lock);
     const int asleep = atomic_load(&t->sleepers);
     if (wanted >= (size_t)asleep) {
@@ -249,6 +256,7 @@ vt_status team_new(team **out, int threads, size_t worker_bytes, size_t shared_b
     /* Looking out pays only where every thread has a processor of its own:
      * about 30 microseconds of it, more than the gap between two kernels. */
     t->spin = threads <= cpu_count() ? 1000 : 0;
+    atomic_init(&t->caller, -1);
     vt_status status = VT_OK;
     t->members = calloc((size_t)threads, sizeof *t->members);
     t->scratch = calloc((size_t)threads, sizeof *t->scratch);
