@@ -114,6 +114,7 @@ ok "each was right, or is not installed" /usr/bin/python3 -c 'import json
 r = json.load(open(".out"))
 here = {p["name"]: p for p in r["peers"]}
 assert list(here) == ["vitrine", "openblas", "onednn", "libxsmm", "numpy", "torch", "torch-tuned"]
+assert "gcc ours.c -Isrc -Iinclude " in here["vitrine"]["command"], "a folder of this machine"
 assert here["vitrine"]["version"].startswith(r["version"]) and here["numpy"]["note"] is None
 for p in here.values():
     if p["note"]: assert p["note"] == "not installed (apt-get install %s)" % p["package"], p
