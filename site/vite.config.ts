@@ -74,6 +74,6 @@ export default defineConfig(({ isSsrBuild }) => ({
       },
   worker: { format: 'es' },
   ssr: { noExternal: true, external: ['playwright-core'] },
-  // One process, in which each module is read once: no test leaves anything in a module that another could meet.
-  test: { include: ['tests/**/*.test.{ts,tsx}'], environment: 'node', testTimeout: 300_000, hookTimeout: 300_000, isolate: false, pool: 'forks', poolOptions: { forks: { minForks: 1, maxForks: 2 } } },
+  // One process, in which each module is read once: no test leaves anything in a module that another could meet.  (--single-threaded: tools/map says why.)
+  test: { include: ['tests/**/*.test.{ts,tsx}'], environment: 'node', testTimeout: 300_000, hookTimeout: 300_000, isolate: false, pool: 'forks', poolOptions: { forks: { minForks: 1, maxForks: 2, execArgv: ['--single-threaded'] } } },
 } as import('vite').UserConfig));

@@ -128,6 +128,7 @@ async function keyboardAndSliders(tap, browser, address) {
   await page.waitForFunction(() => /^1 of/.test(document.querySelector('.dist .push')?.textContent ?? '') && /top-p/.test(document.querySelector('.dist')?.textContent ?? ''));
   tap.is(await page.locator('.dist .br.cut').count(), 11, 'top-p 0: one token is kept, the others are cut by top-p');
   await page.keyboard.press('End');
+  await page.waitForFunction((n) => document.querySelector('.dist .push')?.textContent === `${n} of ${n} kept`, V);
   await t.focus();
   await page.keyboard.press('Home');
   await page.waitForFunction(() => /^1 of/.test(document.querySelector('.dist .push')?.textContent ?? ''));
