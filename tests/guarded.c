@@ -1,14 +1,22 @@
 /* guarded.c -- guarded buffers: see support.h.
  *
- * Layout: [guard page][canary ... the piece][guard page]; the piece ends at
- * the second guard page, up to its alignment of 16.
+ * Layout: [guard page][... a page or more of canary, the piece][guard page]; the piece ends
+ * at the second guard page, up to its alignment of 16.
  *
- * A piece that is freed is closed, and kept for the next of its size: a page that was
- * touched before costs a tenth of a new one, and tests of edge sizes ask for thousands. */
+ * A place that is given back is kept for the next piece of its order: a page that was touched before
+ * costs a tenth of a new one, opening a closed one as much, and tests of edge sizes ask for
+ * thousands.  The address sanitizer sees who uses it meanwhile. */
 #include "support.h"
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(p, n)     ((void)(p), (void)(n))
+#define ASAN_UNPOISON_MEMORY_REGION(p, n)   ((void)(p), (void)(n))
+#endif
 
 enum { PIECES = 4096 };
 static struct piece { char *map, *at; size_t map_bytes, bytes; } pieces[PIECES];    /* at: NULL: kept */
@@ -23,7 +31,7 @@ static size_t page_bytes(void)
     return page;
 }
 
-/* A kept piece of that many bytes, or an empty place. */
+/* A kept place of that many bytes, or an empty one. */
 static struct piece *piece_of(size_t map_bytes)
 {
     struct piece *empty = NULL;
@@ -34,14 +42,22 @@ static struct piece *piece_of(size_t map_bytes)
     return empty ? empty : places < PIECES ? &pieces[places++] : NULL;
 }
 
+/* The canary before the piece, a page at least, and where it begins. */
+static char *canary_of(const struct piece *it)
+{
+    const size_t page = page_bytes();
+    return it->map + ((size_t)(it->at - it->map) / page - 1) * page;
+}
+
 void *guarded(size_t bytes)
 {
     const size_t page = page_bytes(), want = (bytes + ALIGN - 1) / ALIGN * ALIGN;
-    const size_t data = want / page * page + 2 * page;
+    size_t data = 2 * page;             /* a power of two, as places are shared */
+    while (data < want + page) data *= 2;
     struct piece *it = piece_of(page + data + page);
     if (!it) fail_msg("too many guarded buffers");
     if (it->map) {
-        assert_int_equal(mprotect(it->map + page, data, PROT_READ | PROT_WRITE), 0);
+        ASAN_UNPOISON_MEMORY_REGION(it->map + page, data);
         kept -= it->map_bytes;
     } else {
         it->map_bytes = page + data + page;
@@ -50,17 +66,18 @@ void *guarded(size_t bytes)
         assert_int_equal(mprotect(it->map, page, PROT_NONE), 0);
         assert_int_equal(mprotect(it->map + page + data, page, PROT_NONE), 0);
     }
-    memset(it->map + page, CANARY, data);
     it->bytes = bytes;
-    return it->at = it->map + page + data - want;
+    it->at = it->map + page + data - want;
+    memset(canary_of(it), CANARY, (size_t)(it->map + page + data - canary_of(it)));
+    return it->at;
 }
 
 /* Nobody may touch it from here on. */
 static void put_away(struct piece *it)
 {
     it->at = NULL;
-    if (kept + it->map_bytes <= most_kept &&
-        mprotect(it->map, it->map_bytes, PROT_NONE) == 0) {
+    if (kept + it->map_bytes <= most_kept) {
+        ASAN_POISON_MEMORY_REGION(it->map, it->map_bytes);
         kept += it->map_bytes;
         return;
     }
@@ -71,13 +88,12 @@ static void put_away(struct piece *it)
 void guarded_free(void *p)
 {
     if (!p) return;
-    const size_t page = page_bytes();
     for (size_t k = 0; k < places; k++) {
         struct piece *it = &pieces[k];
         if (it->at != p) continue;
-        const unsigned char *c = (const unsigned char *)it->map + page;
+        const unsigned char *c = (const unsigned char *)canary_of(it);
         const unsigned char *begin = (const unsigned char *)it->at, *end = begin + it->bytes;
-        const unsigned char *stop = (const unsigned char *)it->map + it->map_bytes - page;
+        const unsigned char *stop = (const unsigned char *)it->map + it->map_bytes - page_bytes();
         for (; c < begin; c++)
             if (*c != CANARY) fail_msg("byte %zu before a buffer was written", (size_t)(begin - c));
         for (c = end; c < stop; c++)

@@ -4,6 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
 
 vt_error test_error;
 
@@ -13,6 +16,15 @@ __attribute__((constructor)) static void choose_test(void)
 {
     const char *name = getenv("VITRINE_TEST");
     if (name) cmocka_set_test_filter(name);
+}
+
+/* Tests of edge sizes take and free megabytes thousands of times: the pages stay. */
+__attribute__((constructor)) static void keep_pages(void)
+{
+#if defined(__GLIBC__)
+    mallopt(M_MMAP_THRESHOLD, 32 << 20);
+    mallopt(M_TRIM_THRESHOLD, 1 << 30);
+#endif
 }
 
 void check_near(double a, double b, double bound, const char *what, size_t index,
