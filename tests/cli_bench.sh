@@ -67,6 +67,10 @@ assert m["cores"] == len(os.sched_getaffinity(0)) and m["threads"] == 1
 names = re.findall("^model name\\s*: (.*)$", open("/proc/cpuinfo").read(), re.M)
 assert m["cpu"] == (names[0] if names else None), m["cpu"]
 assert 0 < m["memory"] <= os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+if not os.path.exists("/sys/devices/system/cpu/cpu0/cache/index0"):       # the processor says
+    for key, name in ("l1d", "LEVEL1_DCACHE_SIZE"), ("l2", "LEVEL2_CACHE_SIZE"):
+        said = os.popen("getconf " + name).read().strip()
+        assert m[key] == int(said or 0), (key, m[key], said)
 for level in 1, 2, 3:
     for i in range(8):
         at = "/sys/devices/system/cpu/cpu0/cache/index%d/" % i

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "base/cpu.h"
 #include "base/utf8.h"
 #ifdef __GLIBC__
@@ -25,6 +26,18 @@ static void cpu_name(char *out, size_t size)
     utf8_plain(out, false);
 }
 
+/* Where the system lists no caches (a virtual machine may not), the processor may still say: of
+ * the two that are a core's own.  Its last one may be the sum of those that cores share. */
+static size_t cache_said(int level)
+{
+    long size = 0;
+#if defined(_SC_LEVEL1_DCACHE_SIZE) && defined(_SC_LEVEL2_CACHE_SIZE)
+    if (level == 1) size = sysconf(_SC_LEVEL1_DCACHE_SIZE);
+    if (level == 2) size = sysconf(_SC_LEVEL2_CACHE_SIZE);
+#endif
+    return size > 0 ? (size_t)size : 0;
+}
+
 /* "48K", "32768K", "32M" of cache `index` of the first processor; 0: not known. */
 static size_t cache_size(int level, const char *type)
 {
@@ -34,21 +47,21 @@ static size_t cache_size(int level, const char *type)
         int found = 0;
         FILE *f;
         snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/level", i);
-        if (!(f = fopen(path, "r"))) return 0;
+        if (!(f = fopen(path, "r"))) return cache_said(level);
         if (fscanf(f, "%d", &found) != 1) found = 0;
         fclose(f);
         snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/type", i);
-        if (!(f = fopen(path, "r"))) return 0;
+        if (!(f = fopen(path, "r"))) return cache_said(level);
         if (fscanf(f, "%31s", kind) != 1) kind[0] = 0;
         fclose(f);
         if (found != level || (strcmp(kind, type) != 0 && strcmp(kind, "Unified") != 0)) continue;
         snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/size", i);
-        if (!(f = fopen(path, "r"))) return 0;
+        if (!(f = fopen(path, "r"))) return cache_said(level);
         if (fscanf(f, "%lu%c", &size, &unit) < 1) size = 0;
         fclose(f);
         return (size_t)size << (unit == 'K' ? 10 : unit == 'M' ? 20 : 0);
     }
-    return 0;
+    return cache_said(level);
 }
 
 double machine_load(int *others)

@@ -85,13 +85,22 @@ void bench_missed_text(char *out, size_t size, const vt_bench_row *row)
                  100 * (1 - found / row->target));
 }
 
+/* "48 KiB", or "?" where it is not known. */
+static const char *cache_text(char text[24], size_t size)
+{
+    snprintf(text, 24, "%zu KiB", size >> 10);
+    return size ? text : "?";
+}
+
 static void print_machine(const vt_bench_report *r)
 {
     const vt_bench_machine *m = &r->machine;
     const vt_version_info v = vt_version();
-    printf("machine   %s, %d core%s, caches %zu KiB, %zu KiB, %zu KiB, memory %zu MiB\n",
+    char l1d[24], l2[24], l3[24];
+    printf("machine   %s, %d core%s, caches %s, %s, %s, memory %zu MiB\n",
            m->cpu[0] ? m->cpu : "a processor that does not say its name", m->cores,
-           m->cores == 1 ? "" : "s", m->l1d >> 10, m->l2 >> 10, m->l3 >> 10, m->memory >> 20);
+           m->cores == 1 ? "" : "s", cache_text(l1d, m->l1d), cache_text(l2, m->l2), cache_text(l3, m->l3),
+           m->memory >> 20);
     printf("vitrine   %s, commit %s, kernels %s, %d thread%s\nbuild     %s\n", v.version, v.commit,
            r->isa, m->threads, m->threads == 1 ? "" : "s", v.build);
 }
