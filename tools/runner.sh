@@ -26,8 +26,8 @@
 # Exit status: 0 when something passed and nothing failed, else 1.
 set -u
 LC_ALL=C; export LC_ALL
-# One more than processors: jobs wait for servers, browsers, time limits and the disk.
-VITRINE_JOBS=${VITRINE_JOBS:-$(($(nproc) + 1))}
+# Two more than processors: jobs wait for servers, browsers, time limits and the disk.
+VITRINE_JOBS=${VITRINE_JOBS:-$(($(nproc) + 2))}
 
 # Counts TAP: prints "passed failed skipped problem..." .
 count_tap='
