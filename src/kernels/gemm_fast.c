@@ -30,8 +30,8 @@
  * task, and stream from the levels behind the first; so does a, a tile's steps one after
  * the other.
  *
- * With few rows the copy does not pay: they read b where it lies (`direct`).  A
- * single row, the product of a vector and a matrix, runs at the speed of memory:
+ * Where b is near, or the rows are few, the copy does not pay: tiles read b where it lies
+ * (`in_place`).  A single row, the product of a vector and a matrix, runs at the speed of memory:
  * its part of c stays in the first-level cache and GROUP rows of b pass by at
  * a time, each a long contiguous piece, as prefetchers and page tables like it.
  *
@@ -63,6 +63,8 @@ enum {
     WIDE  = 16,                         /* most panels of a task */
     TASKS = 8,                          /* wanted at least */
     MANY  = 24,                         /* wanted before a task has two panels */
+    SEVERAL = 128,                      /* rows that a copy of b hardly pays for */
+    NEAR  = 1 << 16,                    /* floats of b: 256 KiB, of the second level */
     FAR   = 1 << 19,                    /* floats that the first levels do not hold */
     LINE  = 16,                         /* floats that a cache moves */
     DEEP  = 1024,                       /* steps of a packed panel: 128 KiB of avx512 */
@@ -98,10 +100,10 @@ VEC_INLINE size_t lanes(size_t n, size_t v)
 }
 
 /* One tile of `rows` x `vecs`; the constants are the code's shape.  `along`: a
- * row of a is contiguous (a_step 1), else a column is (a_row 1).  `direct`: b
- * has an edge, and what is beyond it must not be read. */
+ * row of a is contiguous (a_step 1), else a column is (a_row 1).  `direct`: b as
+ * it lies, not a panel.  `edge`: what is beyond its last column must not be read. */
 VEC_INLINE void tile(const part *p, const size_t rows, const size_t vecs,
-                     const bool along, const bool direct)
+                     const bool along, const bool direct, const bool edge)
 {
     vec acc[ROWS][VECS];
     const size_t last = lanes(p->n, vecs - 1);
@@ -123,8 +125,8 @@ VEC_INLINE void tile(const part *p, const size_t rows, const size_t vecs,
         vec x[VECS];
         VEC_UNROLL
         for (size_t v = 0; v < vecs; v++)
-            x[v] = direct && v + 1 == vecs ? vec_load_n(b + v * VEC_LANES, last)
-                                           : vec_load(b + v * VEC_LANES);
+            x[v] = edge && v + 1 == vecs ? vec_load_n(b + v * VEC_LANES, last)
+                                         : vec_load(b + v * VEC_LANES);
         VEC_UNROLL
         for (size_t r = 0; r < rows; r++) {
             const vec y = vec_set1(along ? a[r / 3][r % 3 * p->a_row] : a[0][r]);
@@ -153,24 +155,24 @@ VEC_INLINE void tile(const part *p, const size_t rows, const size_t vecs,
 
 /* The tile of a number of rows and of vecs that are known only now. */
 VEC_INLINE void tile_rows(const part *p, size_t rows, const size_t vecs,
-                          const bool along, const bool direct)
+                          const bool along, const bool direct, const bool edge)
 {
     switch (rows) {
-    case 1: tile(p, 1, vecs, along, direct); break;
-    case 2: tile(p, 2, vecs, along, direct); break;
-    case 3: tile(p, 3, vecs, along, direct); break;
-    case 4: tile(p, 4, vecs, along, direct); break;
+    case 1: tile(p, 1, vecs, along, direct, edge); break;
+    case 2: tile(p, 2, vecs, along, direct, edge); break;
+    case 3: tile(p, 3, vecs, along, direct, edge); break;
+    case 4: tile(p, 4, vecs, along, direct, edge); break;
 #if defined(VT_ISA_avx2) || defined(VT_ISA_avx512)
-    case 5: tile(p, 5, vecs, along, direct); break;
-    case 6: tile(p, 6, vecs, along, direct); break;
+    case 5: tile(p, 5, vecs, along, direct, edge); break;
+    case 6: tile(p, 6, vecs, along, direct, edge); break;
 #endif
 #if defined(VT_ISA_avx512)
-    case 7: tile(p, 7, vecs, along, direct); break;
-    case 8: tile(p, 8, vecs, along, direct); break;
-    case 9: tile(p, 9, vecs, along, direct); break;
-    case 10: tile(p, 10, vecs, along, direct); break;
-    case 11: tile(p, 11, vecs, along, direct); break;
-    case 12: tile(p, 12, vecs, along, direct); break;
+    case 7: tile(p, 7, vecs, along, direct, edge); break;
+    case 8: tile(p, 8, vecs, along, direct, edge); break;
+    case 9: tile(p, 9, vecs, along, direct, edge); break;
+    case 10: tile(p, 10, vecs, along, direct, edge); break;
+    case 11: tile(p, 11, vecs, along, direct, edge); break;
+    case 12: tile(p, 12, vecs, along, direct, edge); break;
 #endif
     default: break;
     }
@@ -179,15 +181,18 @@ VEC_INLINE void tile_rows(const part *p, size_t rows, const size_t vecs,
 static void tile_any(const part *p, size_t rows, bool direct)
 {
     const bool narrow = p->n <= VEC_LANES, along = !FAST_BACKWARD || p->a_step == 1;
-    if (direct) {                       /* few rows of a, contiguous */
-        if (narrow) tile_rows(p, rows, 1, true, true);
-        else        tile_rows(p, rows, 2, true, true);
+    if (direct && FAST_BACKWARD && p->n % VEC_LANES == 0) {
+        if (narrow) tile_rows(p, rows, 1, true, true, false);
+        else        tile_rows(p, rows, 2, true, true, false);
+    } else if (direct) {                /* rows of a are contiguous */
+        if (narrow) tile_rows(p, rows, 1, true, true, true);
+        else        tile_rows(p, rows, 2, true, true, true);
     } else if (along) {
-        if (narrow) tile_rows(p, rows, 1, true, false);
-        else        tile_rows(p, rows, 2, true, false);
+        if (narrow) tile_rows(p, rows, 1, true, false, false);
+        else        tile_rows(p, rows, 2, true, false, false);
     } else {
-        if (narrow) tile_rows(p, rows, 1, false, false);
-        else        tile_rows(p, rows, 2, false, false);
+        if (narrow) tile_rows(p, rows, 1, false, false, false);
+        else        tile_rows(p, rows, 2, false, false, false);
     }
 }
 
@@ -295,36 +300,50 @@ static void cut_packed(gemm_cut *u, const gemm *g)
     u->blocks = ceil_div(g->m, u->rows);
 }
 
+/* Whether the tiles read b where it lies: it is near, or the rows are too few for copies
+ * to pay and do not share the places of a set.  Parts of vecs cost nothing only where loads
+ * are masked anyway. */
+static bool reads_in_place(const gemm *g)
+{
+    if (g->b_step != 1 || g->a_step != 1 || g->sums) return false;
+    if (g->m <= ROWS) return true;
+    if (!FAST_BACKWARD || ((int)VEC_LANES != 16 && g->n % VEC_LANES != 0)) return false;
+    return g->k * g->b_row <= NEAR || (g->m <= SEVERAL && g->b_row % (PAGE / 2) != 0);
+}
+
 static gemm_cut cut_up(const gemm *g)
 {
-    gemm_cut u = { .width = PANEL, .rows = g->m, .blocks = 1 };
-    u.direct = g->m <= ROWS && g->b_step == 1 && g->a_step == 1 && !g->sums;
-    if (u.direct && g->m == 1) {
+    gemm_cut u = { .width = PANEL, .rows = g->m, .blocks = 1, .in_place = reads_in_place(g) };
+    u.single = u.in_place && g->m == 1;
+    if (u.single) {
         const size_t share = ceil_div(ceil_div(g->n, TASKS), LONG / 8) * (LONG / 8);
         u.width = share < LONG ? share : LONG;
+        u.panels = ceil_div(g->n, u.width);
+        return u;
     }
     u.panels = ceil_div(g->n, u.width);
-    if (!u.direct) {
-        /* Blocks of about equal size, whole tiles but for the last.  Where
-         * there would be few tasks, more of them while the copy stays cheap; where
-         * there are many, each takes several panels. */
-        const size_t wanted = ceil_div(TASKS, u.panels), cheap = g->m / (5 * ROWS);
-        const size_t finer = wanted < cheap ? wanted : cheap;
-        u.blocks = ceil_div(g->m, BLOCK);
-        if (g->a_step == 1 && u.blocks < finer) u.blocks = finer;
-        u.rows   = ceil_div(ceil_div(g->m, u.blocks), ROWS) * ROWS;
-        u.blocks = ceil_div(g->m, u.rows);
-        size_t group = u.panels * u.blocks / MANY;
-        if (group > WIDE) group = WIDE;
-        if (group > 1) {
-            u.width *= ceil_div(u.panels, ceil_div(u.panels, group));
-            u.panels = ceil_div(g->n, u.width);
-        }
-        u.copy = u.width > PANEL && (g->a_step != 1 || g->a_row % (PAGE / 2) == 0);
-        u.far  = g->k * g->n + g->m * g->n > FAR;
-        u.packed = FAST_BACKWARD && u.far && g->n % (PAGE / 2) == 0;
-        if (u.packed) cut_packed(&u, g);
+    u.steps = g->k;
+    if (u.in_place && g->m <= ROWS) return u;
+    /* Blocks of about equal size, whole tiles but for the last.  Where there would be few
+     * tasks, more of them while the copy stays cheap; where there are many, each takes
+     * several panels. */
+    const size_t wanted = ceil_div(TASKS, u.panels), cheap = g->m / (5 * ROWS);
+    const size_t finer = wanted < cheap ? wanted : cheap;
+    u.blocks = ceil_div(g->m, BLOCK);
+    if (g->a_step == 1 && u.blocks < finer) u.blocks = finer;
+    u.rows   = ceil_div(ceil_div(g->m, u.blocks), ROWS) * ROWS;
+    u.blocks = ceil_div(g->m, u.rows);
+    size_t group = u.panels * u.blocks / MANY;
+    if (group > WIDE) group = WIDE;
+    if (group > 1) {
+        u.width *= ceil_div(u.panels, ceil_div(u.panels, group));
+        u.panels = ceil_div(g->n, u.width);
     }
+    u.copy = u.width > PANEL && (g->a_step != 1 || g->a_row % (PAGE / 2) == 0);
+    u.far  = g->k * g->n + g->m * g->n > FAR;
+    u.steps = u.far ? FAR_KC : KC;
+    u.packed = FAST_BACKWARD && u.far && !u.in_place && g->n % (PAGE / 2) == 0;
+    if (u.packed) cut_packed(&u, g);
     return u;
 }
 
@@ -387,15 +406,6 @@ static void task_row(const gemm *g, size_t j0, size_t n)
     for (; k < g->k; k++) row_steps(c, n, g->a + k, b + k * g->b_row, g->b_row, 1);
 }
 
-/* A few rows by one panel's columns, b where it lies. */
-static void task_direct(const gemm *g, size_t j0, size_t n)
-{
-    const part p = { .a = g->a, .a_row = g->a_row, .a_step = 1, .b = g->b + j0,
-                     .b_row = g->b_row, .k = g->k, .c = g->c + j0, .c_row = g->c_row, .n = n,
-                     .add = g->add, .start = g->start ? g->start + j0 : NULL };
-    tile_any(&p, g->m, true);
-}
-
 /* A tile's rows of a, the first of i .. i1-1, `steps` of them from k0 on: as they lie,
  * `steps` apart, or, where its columns are contiguous, these ROWS apart. */
 static void pack_a(float *to, const gemm *g, size_t i, size_t i1, size_t k0, size_t steps)
@@ -446,7 +456,7 @@ typedef struct block {
     const gemm *g;
     size_t i0, i1, j0, j1, k0, steps, most;
     const float *a;                     /* the copy of a, or NULL */
-    const float *panel;
+    const float *panel;                 /* NULL: b where it lies */
     bool far, packed;
 } block;
 
@@ -472,7 +482,8 @@ VEC_INLINE void fetch_tile(const float *at, const gemm *g, size_t rows, size_t n
 static void pass_panel(const block *t, size_t j)
 {
     const gemm *g = t->g;
-    part p = { .a_row = g->a_row, .a_step = g->a_step, .b = t->panel, .k = t->steps,
+    part p = { .a_row = g->a_row, .a_step = g->a_step, .b_row = g->b_row, .k = t->steps,
+               .b = t->panel ? t->panel : g->b + t->k0 * g->b_row + j,
                .c_row = g->c_row, .n = t->j1 - j < PANEL ? t->j1 - j : PANEL,
                .add = g->add || t->k0 > 0, .start = g->start ? g->start + j : NULL };
     const bool ends = has_finish(g) && t->k0 + t->steps == g->k;
@@ -489,20 +500,19 @@ static void pass_panel(const block *t, size_t j)
             if (ends && g->gelu)     fetch_tile(g->gelu + i * g->c_row + j, g, rows, p.n);
             if (ends && g->slope_at) fetch_tile(g->slope_at + i * g->c_row + j, g, rows, p.n);
         }
-        tile_any(&p, rows, false);
+        tile_any(&p, rows, !t->panel);
         if (ends) finish(g, i, i + rows, j, p.n);
     }
 }
 
-static void task_block(const gemm *g, size_t j0, size_t j1, size_t i0, size_t i1, float *copy,
-                       bool far)
+static void task_block(const gemm *g, size_t j0, size_t j1, size_t i0, size_t i1, float *copy)
 {
     _Alignas(64) float panel[KC * PANEL];
     /* Panels of about equal length: a short last one would cost as much to
      * load and store c for as a long one. */
-    block t = { .g = g, .i0 = i0, .i1 = i1, .j0 = j0, .j1 = j1, .a = copy, .panel = panel,
-                .far = far };
-    const size_t even = ceil_div(g->k, ceil_div(g->k, far ? FAR_KC : KC));
+    block t = { .g = g, .i0 = i0, .i1 = i1, .j0 = j0, .j1 = j1, .a = copy,
+                .panel = g->cut.in_place ? NULL : panel, .far = g->cut.far };
+    const size_t even = ceil_div(g->k, ceil_div(g->k, g->cut.steps));
     t.most = ceil_div(even, VEC_LANES) * VEC_LANES;     /* whole vecs to copy */
     for (; t.k0 < g->k; t.k0 += t.most) {
         t.steps = g->k - t.k0 < t.most ? g->k - t.k0 : t.most;
@@ -510,9 +520,9 @@ static void task_block(const gemm *g, size_t j0, size_t j1, size_t i0, size_t i1
             pack_a(copy + (i - i0) * t.steps, g, i, i1, t.k0, t.steps);
         for (size_t j = j0; j < j1; j += PANEL) {
             const size_t n = j1 - j < PANEL ? j1 - j : PANEL;
-            if (!FAST_BACKWARD || g->b_step == 1)
+            if (t.panel && (!FAST_BACKWARD || g->b_step == 1))
                 pack_rows(panel, g, t.k0, t.steps, j, n, g->sums && i0 == 0);
-            else
+            else if (t.panel)
                 pack_columns(panel, g, t.k0, t.steps, j, n);
             pass_panel(&t, j);
         }
@@ -559,11 +569,10 @@ void FAST(gemm_task)(const gemm *g, size_t i, float *room)
         task_packed(g, j0, j0 + n, i0, i1, room);
         return;
     }
-    if (!u.direct) {
-        task_block(g, j0, j0 + n, i0, i1, u.copy ? room : NULL, u.far);
+    if (!u.single) {
+        task_block(g, j0, j0 + n, i0, i1, u.copy ? room : NULL);
         return;
     }
-    if (g->m == 1) task_row(g, j0, n);
-    else           task_direct(g, j0, n);
-    if (has_finish(g)) finish(g, 0, g->m, j0, n);
+    task_row(g, j0, n);
+    if (has_finish(g)) finish(g, 0, 1, j0, n);
 }

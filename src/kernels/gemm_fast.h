@@ -4,8 +4,11 @@
 
 #include "kernels/fast.h"
 
-/* How c is cut into tasks: by panels of columns, and by blocks of rows. */
-typedef struct gemm_cut { size_t width, panels, rows, blocks; bool direct, copy, far, packed; } gemm_cut;
+/* How c is cut into tasks, by panels of columns and by blocks of rows; steps of k at a time. */
+typedef struct gemm_cut {
+    size_t width, panels, rows, blocks, steps;
+    bool single, in_place, copy, far, packed;
+} gemm_cut;
 
 /* c[i,j] = start[j] + sum_k a[i,k] b[k,j], or c[i,j] += the sum. */
 typedef struct gemm {
