@@ -81,6 +81,7 @@ static void put_away(struct piece *it)
         kept += it->map_bytes;
         return;
     }
+    ASAN_UNPOISON_MEMORY_REGION(it->map, it->map_bytes);    /* another may get the addresses */
     munmap(it->map, it->map_bytes);
     it->map = NULL;
 }
