@@ -103,8 +103,9 @@ static void reference(const problem *p, bool size, double **y, double **dx, doub
     *dx = widened(p->dx, p->nx, size);
     *dw = widened(p->dw, p->nw, size);
     *db = widened(p->db, p->nb, size);
-    ref_linear_forward_f64(*y, x, w, b, p->N, p->C, p->OC);
-    ref_linear_backward_f64(*dx, *dw, *db, dy, x, w, p->N, p->C, p->OC);
+    /* The definition's bits, sooner: test_linear_in_order.c. */
+    ref_in_order_linear_forward_f64(*y, x, w, b, p->N, p->C, p->OC);
+    ref_in_order_linear_backward_f64(*dx, *dw, *db, dy, x, w, p->N, p->C, p->OC);
     free(x), free(w), free(b), free(dy);
 }
 
@@ -170,8 +171,8 @@ static void result_free(result *r)
     guarded_free(r->y), guarded_free(r->dx), guarded_free(r->dw), guarded_free(r->db);
 }
 
-/* On every set: within the bounds, and the same bits with any team. */
-static void check_shape(int N, int C, int OC, shares worst[SETS])
+/* On every set: within the bounds, and the same bits with any team; or with one team alone. */
+static void check_shape(int N, int C, int OC, team *alone, shares worst[SETS])
 {
     problem p = problem_new(N, C, OC);
     float *x = copy(p.x, p.nx), *w = copy(p.w, p.nw), *b = copy(p.b, p.nb);
@@ -179,14 +180,14 @@ static void check_shape(int N, int C, int OC, shares worst[SETS])
     for (int s = 0; s < SETS; s++) {
         const ops *k = ops_pick(sets[s]);
         if (!k) continue;
-        result one = run(k, NULL, &p);
+        result one = run(k, alone, &p);
         shares *q = &worst[s];
         compare("y",  &p, k->name, one.y,  p.y_want,  p.y_size,  p.ny, C,  &q->y,  &q->compared);
         compare("dx", &p, k->name, one.dx, p.dx_want, p.dx_size, p.nx, OC, &q->dx, &q->compared);
         compare("dw", &p, k->name, one.dw, p.dw_want, p.dw_size, p.nw, N,  &q->dw, &q->compared);
         compare("db", &p, k->name, one.db, p.db_want, p.db_size, p.nb, N,  &q->db, &q->compared);
         /* Sanitized: the team of one, without room for copies, and of three, with it. */
-        for (int i = 1; i < TEAMS; i += SWEEP(1, 2)) {
+        for (int i = 1; i < TEAMS && !alone; i += SWEEP(1, 2)) {
             result r = run(k, teams[i], &p);
             if (!same_bits(r.y, one.y, p.ny) || !same_bits(r.dx, one.dx, p.nx) ||
                 !same_bits(r.dw, one.dw, p.nw) || !same_bits(r.db, one.db, p.nb))
@@ -226,7 +227,7 @@ static void at_every_edge(int which)
         const int a = others[rng_integers(&r, 0, 15)], b = others[rng_integers(&r, 0, 15)];
         const int N = which == 0 ? n : a, C = which == 1 ? n : which == 0 ? a : b;
         const int OC = which == 2 ? n : b;
-        check_shape(N, C, OC, worst);
+        check_shape(N, C, OC, NULL, worst);
         expected += (size_t)(N * OC + N * C + C * OC + OC);
     }
     for (int s = 0; s < SETS; s++) {
@@ -247,18 +248,20 @@ static void shapes_of_models(void **state)
     (void)state;
     /* More than the widest set's block of packed panels has; an emulator has no time for it. */
     const int rows = ops_pick("avx512") ? 110 : ops_pick("avx2") ? 59 : 0;
+    /* Sanitized: products as large have their bits compared where they are joined. */
+    team *const alone = SWEEP(NULL, teams[3]);
     shares worst[SETS] = { { 0 } };
-    check_shape(256, 32, 757, worst);            /* the preset tiny's head */
-    check_shape(300, 128, 384, worst);           /* default's layers, fewer rows */
-    check_shape(145, 512, 128, worst);
-    check_shape(50, 128, 1281, worst);
-    check_shape(25, 512, 2050, worst);           /* tasks of several panels, rows copied */
-    check_shape(200, 40, 2100, worst);           /* columns copied, in two parts */
+    check_shape(256, 32, 757, alone, worst);            /* the preset tiny's head */
+    check_shape(300, 128, 384, alone, worst);           /* default's layers, fewer rows */
+    check_shape(145, 512, 128, alone, worst);
+    check_shape(50, 128, 1281, alone, worst);
+    check_shape(25, 512, 2050, alone, worst);           /* tasks of several panels, rows copied */
+    check_shape(200, 40, 2100, alone, worst);           /* columns copied, in two parts */
     /* Packed panels: columns a multiple of 512. */
-    check_shape(13, 1040, 512, worst);           /* y: more steps than a panel has */
-    check_shape(2, 600, 1024, worst);            /* dW: several blocks of rows, and sums */
-    check_shape(3, 1024, 1040, worst);           /* dx: b by columns */
-    if (SWEEP(rows, 0)) check_shape(rows, 420, 1024, worst);   /* y: blocks, part of a tile */
+    check_shape(13, 1040, 512, alone, worst);           /* y: more steps than a panel has */
+    check_shape(2, 600, 1024, alone, worst);            /* dW: several blocks of rows, and sums */
+    check_shape(3, 1024, 1040, alone, worst);           /* dx: b by columns */
+    if (SWEEP(rows, 0)) check_shape(rows, 420, 1024, alone, worst);   /* y: blocks, part of a tile */
     for (int s = 0; s < SETS; s++)
         if (ops_pick(sets[s])) assert_true(worst[s].compared > 0);
 }
