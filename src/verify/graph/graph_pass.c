@@ -1,5 +1,7 @@
 /* graph_pass.c -- see graph_pass.h: which definition a node is, forward and backward.
  * Compiled for float, double, double complex and _Float128, as the definitions are.
+ * Of `linear`, the form with the definition's bits, sooner: a diagnosis runs it thousands
+ * of times (linear_in_order.c).
  */
 #include "verify/graph/graph_pass.h"
 
@@ -101,7 +103,7 @@ void GRAPH(node_forward)(const graph *g, const graph_node *n, scalar *x, const i
     case GRAPH_EMBEDDING:
         REF(embedding_forward)(out, whole(g, ints, n->in[0]), b, c, n->B, n->T, 0, n->C);
         break;
-    case GRAPH_LINEAR:    REF(linear_forward)(out, a, b, c, n->N, n->C, n->OC); break;
+    case GRAPH_LINEAR:    REF(in_order_linear_forward)(out, a, b, c, n->N, n->C, n->OC); break;
     case GRAPH_SOFTMAX:   REF(softmax_forward)(out, a, n->N, n->V); break;
     case GRAPH_LAYERNORM:
         REF(layernorm_forward)(out, stage, at(g, x, n->stage[1]), a, b, c, n->N, n->C);
@@ -135,7 +137,7 @@ void GRAPH(node_backward)(const graph *g, const graph_node *n, scalar *dx, const
     case GRAPH_EMBEDDING:
         REF(embedding_backward)(db, dc, dout, whole(g, ints, n->in[0]), n->B, n->T, 0, n->C);
         break;
-    case GRAPH_LINEAR:    REF(linear_backward)(da, db, dc, dout, a, b, n->N, n->C, n->OC); break;
+    case GRAPH_LINEAR:    REF(in_order_linear_backward)(da, db, dc, dout, a, b, n->N, n->C, n->OC); break;
     case GRAPH_SOFTMAX:   REF(softmax_backward)(da, dout, in(g, x, n->out), n->N, n->V); break;
     case GRAPH_LAYERNORM:
         REF(layernorm_backward)(da, db, dc, dout, a, b, stage, in(g, x, n->stage[1]),
