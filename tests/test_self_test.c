@@ -6,12 +6,28 @@
 #include "vitrine.h"
 
 #if SWEEP(1, 0)                     /* sanitized, the command does it: cli_check_kernel.sh */
+enum { CORRECT = 10000 };
+static vt_self_report seed_42;
+static vt_status status_42;
+
+static int take(void **state)
+{
+    (void)state;
+    status_42 = vt_check_self_test(CORRECT, 42, 0, NULL, NULL, &seed_42, &test_error);
+    return 0;
+}
+
+static int give_back(void **state)
+{
+    (void)state;
+    vt_self_report_free(&seed_42);
+    return 0;
+}
+
 static void all_faults_are_found_and_no_correct_kernel_is_called_wrong(void **state)
 {
     (void)state;
-    enum { CORRECT = 10000 };
-    vt_self_report r;
-    const vt_status s = vt_check_self_test(CORRECT, 42, 0, NULL, NULL, &r, &test_error);
+    const vt_self_report r = seed_42;
     size_t n, planted = 0;
     const specimen *table = specimen_table(&n);
     for (size_t i = 0; i < n; i++)
@@ -28,32 +44,33 @@ static void all_faults_are_found_and_no_correct_kernel_is_called_wrong(void **st
     assert_int_equal(r.alarms, 0);
     assert_true(10 * r.right >= 9 * r.faults);
     assert_true(r.worst > 0.01 && r.worst <= 1);        /* bounds that are met are bounds */
-    assert_ok(s);
-    vt_self_report_free(&r);
+    assert_ok(status_42);
 }
 
-/* Every fault three times more. */
+/* Every fault twice more; with another seed others are the worst elements, as the first
+ * test's seed has shown. */
 static void the_result_depends_on_the_seed_and_not_on_the_threads(void **state)
 {
     (void)state;
-    vt_self_report one, three, other;
+    vt_self_report one, three;
     const vt_status a = vt_check_self_test(60, 5, 1, NULL, NULL, &one, &test_error);
     const vt_status b = vt_check_self_test(60, 5, 3, NULL, NULL, &three, &test_error);
-    const vt_status c = vt_check_self_test(60, 6, 3, NULL, NULL, &other, &test_error);
     assert_int_equal(a, b);
-    assert_true(c == VT_OK || c == VT_CHECK_FAILED);
     assert_int_equal(one.found, one.faults);
-    assert_int_equal(other.found, other.faults);
     for (size_t i = 0; i < one.faults; i++) {
         /* what reads memory that it never wrote is found elsewhere each time */
         if (strcmp(one.rows[i].expected, "nondeterministic") == 0) continue;
         assert_memory_equal(&one.rows[i], &three.rows[i], sizeof *one.rows);
     }
     assert_memory_equal(&one.worst, &three.worst, sizeof one.worst);
-    assert_memory_not_equal(&one.worst, &other.worst, sizeof one.worst);
+    size_t elsewhere = 0;
+    for (size_t i = 0; i < one.faults; i++)
+        elsewhere += strcmp(one.rows[i].expected, "nondeterministic") != 0
+            && strcmp(one.rows[i].first, seed_42.rows[i].first) != 0;
+    assert_int_equal(one.faults, seed_42.faults);
+    assert_true(2 * elsewhere > one.faults);
     vt_self_report_free(&one);
     vt_self_report_free(&three);
-    vt_self_report_free(&other);
 }
 #endif
 
@@ -85,5 +102,9 @@ int main(void)
 #endif
         cmocka_unit_test(it_can_be_stopped),
     };
+#if SWEEP(1, 0)
+    return cmocka_run_group_tests(tests, take, give_back);
+#else
     return cmocka_run_group_tests(tests, NULL, NULL);
+#endif
 }
