@@ -65,6 +65,7 @@ enum {
     MANY  = 24,                         /* wanted before a task has two panels */
     SEVERAL = 128,                      /* rows that a copy of b hardly pays for */
     NEAR  = 1 << 16,                    /* floats of b: 256 KiB, of the second level */
+    SMALL = 64 * 64,                    /* numbers of c that are not cut by rows */
     FAR   = 1 << 19,                    /* floats that the first levels do not hold */
     LINE  = 16,                         /* floats that a cache moves */
     DEEP  = 1024,                       /* steps of a packed panel: 128 KiB of avx512 */
@@ -323,7 +324,7 @@ static gemm_cut cut_up(const gemm *g)
     }
     u.panels = ceil_div(g->n, u.width);
     u.steps = g->k;
-    if (u.in_place && g->m <= ROWS) return u;
+    if (u.in_place && (g->m <= ROWS || (g->k <= KC && g->m * g->n <= SMALL))) return u;
     /* Blocks of about equal size, whole tiles but for the last.  Where there would be few
      * tasks, more of them while the copy stays cheap; where there are many, each takes
      * several panels. */
@@ -512,7 +513,7 @@ static void task_block(const gemm *g, size_t j0, size_t j1, size_t i0, size_t i1
      * load and store c for as a long one. */
     block t = { .g = g, .i0 = i0, .i1 = i1, .j0 = j0, .j1 = j1, .a = copy,
                 .panel = g->cut.in_place ? NULL : panel, .far = g->cut.far };
-    const size_t even = ceil_div(g->k, ceil_div(g->k, g->cut.steps));
+    const size_t even = g->k <= g->cut.steps ? g->k : ceil_div(g->k, ceil_div(g->k, g->cut.steps));
     t.most = ceil_div(even, VEC_LANES) * VEC_LANES;     /* whole vecs to copy */
     for (; t.k0 < g->k; t.k0 += t.most) {
         t.steps = g->k - t.k0 < t.most ? g->k - t.k0 : t.most;
@@ -562,7 +563,8 @@ size_t FAST(gemm_room)(void) { return FAST_BACKWARD ? ROOM_A + (size_t)WIDE * RO
 void FAST(gemm_task)(const gemm *g, size_t i, float *room)
 {
     const gemm_cut u = g->cut;
-    const size_t j0 = i % u.panels * u.width, i0 = i / u.panels * u.rows;
+    const size_t above = u.blocks == 1 ? 0 : i / u.panels;
+    const size_t j0 = (i - above * u.panels) * u.width, i0 = above * u.rows;
     const size_t n  = g->n - j0 < u.width ? g->n - j0 : u.width;
     const size_t i1 = g->m - i0 < u.rows ? g->m : i0 + u.rows;
     if (u.packed && room) {
