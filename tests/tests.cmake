@@ -33,6 +33,12 @@ foreach(path ${programs})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 endforeach()
 
+if(VITRINE_COVERAGE AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
+  target_sources(vitrine_cli PRIVATE tests/sparse_counts.c)
+  set_source_files_properties(tests/sparse_counts.c PROPERTIES
+    COMPILE_OPTIONS "-fno-sanitize=all;-fno-profile-arcs;-fno-test-coverage")
+endif()
+
 # For torch_model.py.
 add_executable(dump_definitions tests/dump_definitions.c)
 target_link_libraries(dump_definitions PRIVATE vitrine)
