@@ -4,10 +4,14 @@
 . "$root/tests/models.sh"
 
 client() { /usr/bin/python3 "$root/tests/http_client.py" "$@"; }
-ask() { client ask "$port" "$@"; }
-status_of() { ask "$@" | head -n 1; }
-body_of() { ask "$@" | sed '1,/^$/d'; }
-header() { ask "$2" ${3+"$3"} | sed '/^$/q' | sed -n "s/^$1: //p"; }
+mkfifo .ask .status
+/usr/bin/python3 "$root/tests/http_client.py" asks "$tmp" &
+asker=$!
+request() { printf '%s\0' "$port" "$@" > "$tmp/.ask"; read -r code < "$tmp/.status"; }
+ask() { request "$@"; cat "$tmp/.answer"; }
+status_of() { request "$@"; echo "$code"; }
+body_of() { request "$@"; sed '1,/^$/d' "$tmp/.answer"; }
+header() { request "$2" ${3+"$3"}; sed -n "/^\$/q; s/^$1: //p" "$tmp/.answer"; }
 # One line of JSON with an error; $1 what it names.
 names_error() {
     printf '%s' "$answer" | sed '1,/^$/d' > .out
@@ -28,7 +32,7 @@ serve() {
     port=$(sed 's/.*"port": \([0-9]*\).*/\1/' address)
 }
 stop() { kill -"$1" $server; wait $server; status=$?; }
-trap 'kill $server 2>/dev/null; chmod -R u+w "$tmp"; rm -rf "$tmp"' EXIT
+trap 'kill $asker $server 2>/dev/null; chmod -R u+w "$tmp"; rm -rf "$tmp"' EXIT
 server=
 descriptors() { ls /proc/$server/fd | wc -l; }
 # Within a minute as many descriptors are open as $1 says.

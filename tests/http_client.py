@@ -4,6 +4,9 @@
                     sends the request line and headers as they stand (escapes such as \\x90
                     mean bytes), with Host and "Connection: close"; prints the answer: its
                     status, headers, an empty line, and the body
+    asks FOLDER     answers many, for Python takes longer to start than an answer: reads the words
+                    of `ask`, each with a NUL behind it, from the pipe FOLDER/.ask; leaves what
+                    `ask` prints in FOLDER/.answer, and writes the status to the pipe FOLDER/.status
     leave PORT TIMES GET|POST TARGET [BODY]
                     so often: asks, reads the headers, and closes; an answer that is
                     busy (503) is asked for again.  Prints how many had status 200
@@ -77,8 +80,21 @@ def ask(port, line, *words):
             whole, rest = whole + rest[:n], rest[n + 2:]
         rest = whole
     status, _, others = head.partition(b"\r\n")
-    sys.stdout.buffer.write(b" ".join(status.split(b" ")[1:2]) + b"\n" +
-                            others.replace(b"\r\n", b"\n") + b"\n\n" + rest)
+    return b" ".join(status.split(b" ")[1:2]) + b"\n" + others.replace(b"\r\n", b"\n") + b"\n\n" + rest
+
+
+def asks(folder):
+    while True:
+        with open(f"{folder}/.ask", encoding="utf-8", errors="surrogateescape", newline="") as f:
+            words = f.read().split("\0")[:-1]
+        try:
+            answer = ask(*words)
+        except Exception as e:          # whoever asked reads it
+            answer = repr(e).encode()
+        with open(f"{folder}/.answer", "wb") as f:
+            f.write(answer)
+        with open(f"{folder}/.status", "wb") as f:
+            f.write(answer.partition(b"\n")[0] + b"\n")
 
 
 def leave(port, times, method, target, body=""):
@@ -161,4 +177,8 @@ def keep(port, *targets):
         before = c.sock
 
 
-{"ask": ask, "leave": leave, "watch": watch, "idle": idle, "keep": keep}[sys.argv[1]](*sys.argv[2:])
+def ask_and_print(*words):
+    sys.stdout.buffer.write(ask(*words))
+
+
+{"ask": ask_and_print, "asks": asks, "leave": leave, "watch": watch, "idle": idle, "keep": keep}[sys.argv[1]](*sys.argv[2:])
