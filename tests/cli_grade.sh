@@ -13,8 +13,9 @@ for name in $names; do
     exits 1 "$name: as it is handed out" "$vitrine" grade "$root/exercises/$name.c"
     contains "$err" "nothing was written yet" "$name: says that nothing was written"
     contains "$out" "--hint 1" "$name: and where a hint is"
-    sanitized ||                        # the compiler is the same one
-        ok "$name: compiles without a warning" cc -std=c11 -Wall -Wextra -Wno-unused-parameter -Werror \
+    # Sanitized, of one: the compiler is the same, and a library is what a C file becomes.
+    if sanitized && [ $name != 7_layernorm ]; then continue; fi
+    ok "$name: compiles without a warning" cc -std=c11 -Wall -Wextra -Wno-unused-parameter -Werror \
         -O2 -shared -fPIC -o x.so "$root/exercises/$name.c" -lm
     ok "$name: so does the solution" cc -std=c11 -Wall -Wextra -Werror \
         -O2 -shared -fPIC -o x.so "$solutions/${name}_solved.c" -lm
