@@ -27,7 +27,10 @@ struct object {
     unsigned functions_n;
     const struct function *const *functions;
 };
-extern struct { struct object *list; } __gcov_root __attribute__((visibility("hidden")));
+struct root { struct object *list; };
+#pragma GCC visibility push(hidden)
+extern struct root __gcov_root;
+#pragma GCC visibility pop
 
 static bool counted(const struct object *o)
 {
