@@ -155,19 +155,21 @@ static void a_run_ends_with_its_last_task(void **state)
 
 /* Arrives, and waits for the others: that the workers sleep on is seen after
  * ten seconds. */
+struct meeting { atomic_int here; int by[3]; };
+
 static void meeting_task(void *context, size_t i, int worker)
 {
-    (void)i;
-    (void)worker;
-    atomic_int *here = context;
+    struct meeting *m = context;
     const struct timespec pause = { 0, 1000000 };
-    atomic_fetch_add(here, 1);
-    for (int k = 0; atomic_load(here) < 3; k++) {
+    m->by[i] = worker;
+    atomic_fetch_add(&m->here, 1);
+    for (int k = 0; atomic_load(&m->here) < 3; k++) {
         if (k == 10000) abort();
         nanosleep(&pause, NULL);
     }
 }
 
+/* And each begins with its own: no span is taken from before a worker is free. */
 static void sleeping_workers_are_woken(void **state)
 {
     (void)state;
@@ -175,11 +177,11 @@ static void sleeping_workers_are_woken(void **state)
     assert_ok(team_new(&t, 3, 0, 0, &test_error));
     for (int k = 0; k < 20; k++) {
         const struct timespec pause = { 0, 2000000 };
-        atomic_int here;
-        atomic_init(&here, 0);
+        struct meeting m = { .by = { -1, -1, -1 } };
         if (k % 2) nanosleep(&pause, NULL);
-        team_run(t, 3, meeting_task, &here);
-        assert_int_equal(atomic_load(&here), 3);
+        team_run(t, 3, meeting_task, &m);
+        assert_int_equal(atomic_load(&m.here), 3);
+        for (int i = 0; i < 3; i++) assert_int_equal(m.by[i], i);
     }
     team_free(t);
 }

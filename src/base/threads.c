@@ -3,21 +3,23 @@
  * A launch costs well under a microsecond for the caller while the workers
  * still look out for it, and a wake-up of the system where they sleep.
  *
- * A launch is `n` tasks.  Whoever is free takes the next numbers from the
- * ticket; the caller takes numbers too and waits until all n are finished, not
- * until all workers have come: one that wakes late finds nothing left.
+ * A launch is `n` tasks, a span of about equal length for each thread (affinity scheduling:
+ * Markatos, LeBlanc 1994).  So a thread meets again the rows that it wrote in the last
+ * launch, and the weights that it read for the last token, in its own caches.  Who has
+ * finished its span takes from those of others; the caller then waits until all n are
+ * finished, not until all workers have come: one that wakes late finds nothing left.
  *
- * The ticket holds (launch, next number), so that a late worker can not take a
- * number of one launch with the task of another.  The caller closes the
- * ticket before it changes task, context and n, and opens it afterwards:
+ * A span's ticket holds (launch, next number), so that a late worker can not take a
+ * number of one launch with the task of another.  The caller closes all
+ * tickets before it changes task, context and n, and opens them afterwards:
  *
  *     caller                          worker
  *     ticket = (g+1, closed)          t = ticket
  *     task, context, n = ...          read task, context, n
- *     ticket = (g+1, 0)               ticket: t -> t + some, only if still t
+ *     ticket = (g+1, start)           ticket: t -> t + some, only if still t
  *
  * If a worker read anything new, the ticket it read before is gone and the
- * exchange fails; if the exchange succeeds for a number below n, the launch
+ * exchange fails; if the exchange succeeds for a number below the span's end, the launch
  * can not end before that worker has finished.  All of these are atomic, with
  * sequential consistency.
  *
@@ -44,14 +46,17 @@
 enum { MAX_THREADS = 1024 };
 static const uint64_t CLOSED = UINT32_MAX;  /* as a number: none is left */
 
+/* Worker 0 is the caller. */
 typedef struct member {
     team     *team;
     int       worker;
     pthread_t thread;
+    _Atomic uint64_t ticket;        /* launch << 32 | next number of the span */
+    char      apart[128];           /* no two tickets in a line, or in neighbours */
 } member;
 
 struct team {
-    int      threads, started;      /* started: threads to join */
+    int      threads, started;      /* started: threads to join, members[1 .. started] */
     int      spin;                  /* looks before it sleeps */
     atomic_int caller;              /* the processor of who woke the workers */
     member  *members;
@@ -67,7 +72,6 @@ struct team {
     _Atomic(team_task *) task;
     _Atomic(void *)      context;
     atomic_size_t        n, first;  /* task numbers first .. first + n-1 */
-    _Atomic uint64_t     ticket;    /* launch << 32 | next number */
     atomic_size_t        finished;
     _Atomic uint32_t     launch;
     atomic_int           sleepers;
@@ -81,33 +85,47 @@ static void relax(void)
 #endif
 }
 
-/* Takes numbers until none is left (guided self-scheduling: Polychronopoulos, Kuck 1987). */
-static void take_tasks(team *t, int worker)
+/* Span w of n tasks begins here, and ends where the next begins. */
+static uint64_t span_start(const team *t, size_t n, int w)
 {
+    return (uint64_t)n * (uint64_t)w / (uint64_t)t->threads;
+}
+
+/* Takes numbers of span `w` until none is left. */
+static void take_span(team *t, int w, int worker)
+{
+    _Atomic uint64_t *ticket = &t->members[w].ticket;
+    size_t done = 0;
     for (;;) {
-        uint64_t seen = atomic_load(&t->ticket);
+        uint64_t seen = atomic_load(ticket);
         team_task *task = atomic_load(&t->task);
         void *context = atomic_load(&t->context);
         const size_t n = atomic_load(&t->n), first = atomic_load(&t->first);
-        const uint64_t number = seen & UINT32_MAX;
-        if (number >= n) {
+        const uint64_t number = seen & UINT32_MAX, end = span_start(t, n, w + 1);
+        if (number >= end) {
             /* n may be of a launch that is just being made: only a ticket
              * that has not changed says that there is nothing. */
-            if (atomic_load(&t->ticket) == seen) return;
+            if (atomic_load(ticket) == seen) break;
             continue;
         }
-        /* At first several at once: each exchange waits for the other threads' caches, as
-         * long as a small task takes.  The last ones singly, so that all end together. */
-        const size_t share = (n - (size_t)number) / (4 * (size_t)t->threads);
-        const size_t taken = share > 1 ? share : 1;
-        if (!atomic_compare_exchange_strong(&t->ticket, &seen, seen + taken)) continue;
+        /* Of its own several at once, for an exchange takes as long as a small task; the last
+         * ones and those of others singly, so that all end together. */
+        const uint64_t share = w == worker ? (end - number) / 4 : 1, taken = share > 1 ? share : 1;
+        if (!atomic_compare_exchange_strong(ticket, &seen, seen + taken)) continue;
         for (size_t i = 0; i < taken; i++) task(context, first + (size_t)number + i, worker);
-        if (atomic_fetch_add(&t->finished, taken) + taken == n && atomic_load(&t->waiting)) {
-            pthread_mutex_lock(&t->lock);
-            pthread_cond_signal(&t->done);
-            pthread_mutex_unlock(&t->lock);
-        }
+        done += taken;
     }
+    if (done > 0 && atomic_fetch_add(&t->finished, done) + done == atomic_load(&t->n) &&
+        atomic_load(&t->waiting)) {
+        pthread_mutex_lock(&t->lock);
+        pthread_cond_signal(&t->done);
+        pthread_mutex_unlock(&t->lock);
+    }
+}
+
+static void take_tasks(team *t, int worker)
+{
+    for (int i = 0; i < t->threads; i++) take_span(t, (worker + i) % t->threads, worker);
 }
 
 /* Returns when the launch number is no longer `seen`, with the new one. */
@@ -169,13 +187,15 @@ static void wait_finished(team *t, size_t n)
 static void launch(team *t, size_t first, size_t n, team_task *task, void *context)
 {
     const uint32_t number = atomic_load(&t->launch) + 1;
-    atomic_store(&t->ticket, (uint64_t)number << 32 | CLOSED);
+    for (int w = 0; w < t->threads; w++)
+        atomic_store(&t->members[w].ticket, (uint64_t)number << 32 | CLOSED);
     atomic_store(&t->finished, 0);
     atomic_store(&t->task, task);
     atomic_store(&t->context, context);
     atomic_store(&t->n, n);
     atomic_store(&t->first, first);
-    atomic_store(&t->ticket, (uint64_t)number << 32);
+    for (int w = 0; w < t->threads; w++)
+        atomic_store(&t->members[w].ticket, (uint64_t)number << 32 | span_start(t, n, w));
     atomic_store(&t->launch, number);
     wake(t, n - 1);
     take_tasks(t, 0);
@@ -208,7 +228,7 @@ static vt_status start_workers(team *t, vt_error *err)
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int failed = 0;
     while (failed == 0 && t->started < t->threads - 1) {
-        member *m = &t->members[t->started];
+        member *m = &t->members[t->started + 1];
         m->team = t;
         m->worker = t->started + 1;
         failed = pthread_create(&m->thread, NULL, worker_main, m);
@@ -288,7 +308,7 @@ void team_free(team *t)
         pthread_cond_broadcast(&t->start);
         pthread_mutex_unlock(&t->lock);
     }
-    for (int i = 0; i < t->started; i++) pthread_join(t->members[i].thread, NULL);
+    for (int i = 1; i <= t->started; i++) pthread_join(t->members[i].thread, NULL);
     if (t->has_lock) pthread_mutex_destroy(&t->lock);
     if (t->has_start) pthread_cond_destroy(&t->start);
     if (t->has_done) pthread_cond_destroy(&t->done);
