@@ -34,7 +34,7 @@ static size_t drawn(const float *logits, size_t V, double T, size_t k, double p,
     assert_ok(filter_draw_fast(copy, V, &o, u, &room, &fast, &test_error));
     assert_int_equal(fast, id);
     assert_memory_equal(copy, logits, V * sizeof *copy);
-    guarded_free(room.weights);
+    guarded_free(room.choices);
     guarded_free(copy);
     guarded_free(scratch);
     assert_true(id < V);
@@ -74,7 +74,7 @@ static void refused(const float *logits, size_t V, filter_options o, vt_status s
     assert_int_equal(filter_draw_fast(logits, V, &o, 0.5, &room, &id, &test_error), status);
     assert_contains(test_error.text, says);
     assert_int_equal(id, 7);
-    guarded_free(room.weights);
+    guarded_free(room.choices);
     assert_int_equal(filter_list(logits, V, &o, scratch, &kept, &test_error), status);
 }
 
@@ -381,7 +381,7 @@ static void equals_the_naive_reference(void **state)
         compared++;
         several += kept > 1;
     }
-    guarded_free(room.weights);
+    guarded_free(room.choices);
     assert_true(compared > ROUNDS * 95 / 100);
     assert_true(several > ROUNDS / 2);
 }
@@ -426,7 +426,7 @@ static void a_large_vocabulary_is_drawn_from_alike(void **state)
             }
             compared++;
         }
-        guarded_free(room.weights);
+        guarded_free(room.choices);
         guarded_free(choices);
     }
     for (int i = 0; i < 3; i++) team_free(teams[i]);

@@ -109,8 +109,10 @@ void FAST(crossentropy_backward)(team *, float *dlogits, const float *dloss,
 void FAST(crossentropy_learn)(team *, float *loss, float *lse, float *logits,
                               const float *dloss, const int *target, int N, int V);
 
-void FAST(weights)(team *, double *w, const float *logits, double max, double temperature,
-                   size_t n);
+void FAST(logit_extremes)(const float *x, size_t n, float *low, float *high, bool *odd);
+size_t FAST(logits_between)(size_t *ids, const float *x, size_t n, float low, float high);
+void FAST(weight_tally)(weight_range *ranges, const float *logits, size_t n, double max,
+                        double temperature, int shift);
 
 double FAST(sum_squares)(team *, const float *x, size_t n);
 void   FAST(adamw)(team *, float *w, float *m, float *v, const float *g, size_t n,

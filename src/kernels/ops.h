@@ -17,6 +17,7 @@
 
 #include <stdbool.h>
 #include "base/threads.h"
+#include "kernels/weights.h"
 
 /* Weights from `begin` to where the next span begins. */
 typedef struct adamw_span { size_t begin; float decay; } adamw_span;
@@ -98,10 +99,16 @@ typedef struct ops {
     void (*crossentropy_learn)(team *, float *loss, float *lse, float *logits,
                                const float *dloss, const int *target, int N, int V);
 
-    /* w = exp((logits - max) / temperature) in double, logits <= max: of each id that
-     * may be drawn next (sample/filters.h).  NULL where the caller is as fast. */
-    void (*weights)(team *, double *w, const float *logits, double max, double temperature,
-                    size_t n);
+    /* Of ids that may be drawn next (sample/filters.h), by the caller alone.  The smallest
+     * and the largest of n >= 1 logits, -Inf among them or not; `odd` where one is no number
+     * or +Inf. */
+    void (*logit_extremes)(const float *x, size_t n, float *low, float *high, bool *odd);
+    /* ids, in order, of those from `low` to `high`; returns how many. */
+    size_t (*logits_between)(size_t *ids, const float *x, size_t n, float low, float high);
+    /* Adds each weight exp((logits - max) / temperature), logits <= max, to its range
+     * (weights.h), in the order of ids; those of 0 are counted behind the ranges. */
+    void (*weight_tally)(weight_range *ranges, const float *logits, size_t n, double max,
+                         double temperature, int shift);
 
     /* Sum of squares of n floats, in double, where it cannot overflow; NaN or Inf shows in the result. */
     double (*sum_squares)(team *, const float *x, size_t n);

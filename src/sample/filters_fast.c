@@ -2,12 +2,13 @@
  *
  * filters.c makes the order by a heap of the whole vocabulary, which takes longer than a
  * small model needs for its logits.  Here the order is made only where a sum ends: the
- * weights fall into RANGES by their size, whose sums and counts say in which one that
- * is, and its members alone are ordered, as far as they are looked at, by the same heap.
+ * weights fall into ranges by their size (kernels/weights.h), whose sums and counts say in
+ * which one that is, and its members alone are ordered, as far as they are looked at, by
+ * the same heap.
  *
- * A positive double's bits, read as a whole number, rise with it: so the ranges
- * are equal pieces of that number, from 1 down to the smallest weight, about even
- * pieces of the logits.  Everything below 2^-64 is in the last of them.
+ * The weights themselves are not kept, which would be eight bytes an id that one thread
+ * writes and another reads: those of a range are computed again, from logits between
+ * the range's ends.
  *
  * The ids are cut into parts by their number alone, and the parts' sums added in order.
  */
@@ -15,15 +16,16 @@
 
 #ifndef VT_WASM
 #include <assert.h>
+#include <float.h>
 #include <math.h>
 #include <string.h>
 #include "base/elementary.h"
+#include "base/elementary_parts.h"
 #include "sample/order.h"
 
 enum {
-    RANGES = 512, NONE = 0xffff,    /* no range: a weight of 0 */
     PARTS = 8, LEAST = 2048,    /* a task: an eighth of the ids, at least so many */
-    LANES = 16                  /* looked at together */
+    SUMS = WEIGHT_RANGES + 1    /* of a part: the last for weights of 0 */
 };
 
 static size_t part_size(size_t V)
@@ -38,129 +40,79 @@ static size_t whole_lines(size_t bytes) { return (bytes + 63) / 64 * 64; }
 
 size_t filter_room_bytes(size_t V)
 {
-    const size_t each = sizeof(double) + sizeof(filter_choice) + sizeof(uint16_t);
-    const size_t ranges = part_count(V) * RANGES * sizeof(filter_range);
-    if (V > (SIZE_MAX - 256 - ranges) / each) return SIZE_MAX;
-    return whole_lines(V * sizeof(double)) + whole_lines(V * sizeof(filter_choice)) + ranges +
-           V * sizeof(uint16_t);
+    const size_t each = sizeof(filter_choice) + sizeof(size_t);
+    const size_t ranges = part_count(V) * SUMS * sizeof(weight_range);
+    if (V > (SIZE_MAX - 128 - ranges) / each) return SIZE_MAX;
+    return whole_lines(V * sizeof(filter_choice)) + whole_lines(V * sizeof(size_t)) + ranges;
 }
 
 void filter_room_place(filter_room *s, void *block, size_t V)
 {
     char *at = block;
-    *s = (filter_room){ .weights = block };
-    s->choices = (void *)(at += whole_lines(V * sizeof(double)));
-    s->ranges = (void *)(at += whole_lines(V * sizeof(filter_choice)));
-    s->range = (void *)(at + part_count(V) * RANGES * sizeof(filter_range));
+    *s = (filter_room){ .choices = block };
+    s->ids = (void *)(at += whole_lines(V * sizeof(filter_choice)));
+    s->ranges = (void *)(at + whole_lines(V * sizeof(size_t)));
 }
 
-/* --- the largest -------------------------------------------------------- */
+/* --- weights and their ranges ------------------------------------------- */
 
 /* The smallest and the largest of each part; `odd` where one is no number or +Inf. */
 typedef struct extremes {
     const float *logits;
     size_t V;
+    const ops *kernels;
     float low[PARTS], high[PARTS];
     bool  odd[PARTS];
 } extremes;
 
+static size_t part_from(size_t V, size_t part, size_t *n)
+{
+    const size_t size = part_size(V), from = part * size;
+    *n = V - from < size ? V - from : size;
+    return from;
+}
+
 static void look(void *context, size_t part, int worker)
 {
     extremes *e = context;
-    const size_t size = part_size(e->V), from = part * size;
-    const size_t n = e->V - from < size ? e->V - from : size;
-    const float *x = e->logits + from;
-    float low[LANES], high[LANES];
-    int odd[LANES] = { 0 };
+    size_t n;
+    const size_t from = part_from(e->V, part, &n);
     (void)worker;
-    for (size_t j = 0; j < LANES; j++) low[j] = high[j] = x[0];
-    for (size_t v = 0, step; v < n; v += step) {
-        step = n - v < LANES ? 1 : LANES;
-        for (size_t j = 0; step == LANES && j < LANES; j++) {
-            low[j] = x[v + j] < low[j] ? x[v + j] : low[j];
-            high[j] = x[v + j] > high[j] ? x[v + j] : high[j];
-            odd[j] |= !(x[v + j] < INFINITY);
-        }
-        if (x[v] < low[0]) low[0] = x[v];
-        if (x[v] > high[0]) high[0] = x[v];
-        odd[0] |= !(x[v] < INFINITY);
-    }
-    for (size_t j = 1; j < LANES; j++) {
-        if (low[j] < low[0]) low[0] = low[j];
-        if (high[j] > high[0]) high[0] = high[j];
-        odd[0] |= odd[j];
-    }
-    e->low[part] = low[0];
-    e->high[part] = high[0];
-    e->odd[part] = odd[0];
+    e->kernels->logit_extremes(e->logits + from, n, &e->low[part], &e->high[part], &e->odd[part]);
 }
-
-/* --- weights and their ranges ------------------------------------------- */
 
 typedef struct ranking {
     const float    *logits;
     size_t          V;
     double          max, temperature;
-    filter_room *s;
+    filter_room    *s;
     int             shift;      /* a range is 2^shift of the bits */
     size_t          here;       /* the range whose order this is */
     order           order;
 } ranking;
 
-static uint64_t bits_of(double x)
-{
-    uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-
-static double of_bits(uint64_t bits)
-{
-    double x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
-static const uint64_t ONE = UINT64_C(1023) << 52;       /* the bits of 1.0 */
-
-/* Of a weight above 0. */
-static size_t range_of(const ranking *r, double w)
-{
-    const uint64_t i = (ONE - bits_of(w)) >> r->shift;
-    return i < RANGES ? (size_t)i : RANGES - 1;
-}
-
-/* The weights of one part of the ids, and its sums. */
+/* The sums of one part of the ids. */
 static void weigh(void *context, size_t part, int worker)
 {
     const ranking *r = context;
-    const size_t size = part_size(r->V), from = part * size;
-    const size_t end = r->V - from < size ? r->V : from + size;
-    double *w = r->s->weights;
-    filter_range *ranges = r->s->ranges + part * RANGES;
+    weight_range *ranges = r->s->ranges + part * SUMS;
+    size_t n;
+    const size_t from = part_from(r->V, part, &n);
     (void)worker;
-    memset(ranges, 0, RANGES * sizeof *ranges);
-    r->s->kernels->weights(NULL, w + from, r->logits + from, r->max, r->temperature, end - from);
-    for (size_t v = from; v < end; v++) {
-        r->s->range[v] = NONE;
-        if (!(w[v] > 0)) continue;
-        const size_t i = range_of(r, w[v]);
-        r->s->range[v] = (uint16_t)i;
-        ranges[i].mass += w[v];
-        ranges[i].count++;
-    }
+    memset(ranges, 0, SUMS * sizeof *ranges);
+    r->s->kernels->weight_tally(ranges, r->logits + from, n, r->max, r->temperature, r->shift);
 }
 
-/* Weights, ranges and their sums over all parts, in ranges[0 .. RANGES-1]; false where
- * the logits are no numbers, or all -Inf. */
+/* The ranges' sums over all parts, in the first part's; false where the logits are no
+ * numbers, or all -Inf. */
 static bool rank(ranking *r, const float *logits, size_t V, double temperature, filter_room *s)
 {
-    extremes e = { .logits = logits, .V = V };
-    const size_t parts = part_count(V);
+    extremes e = { .logits = logits, .V = V, .kernels = s->kernels };
+    const size_t count = part_count(V);
     float low = (float)INFINITY, high = -(float)INFINITY;
     bool odd = false;
-    team_run(s->team, parts, look, &e);
-    for (size_t i = 0; i < parts; i++) {
+    team_run(s->team, count, look, &e);
+    for (size_t i = 0; i < count; i++) {
         low = e.low[i] < low ? e.low[i] : low;
         high = e.high[i] > high ? e.high[i] : high;
         odd = odd || e.odd[i];
@@ -168,35 +120,45 @@ static bool rank(ranking *r, const float *logits, size_t V, double temperature, 
     if (odd || isinf(high)) return false;
 
     *r = (ranking){ .logits = logits, .V = V, .max = (double)high, .temperature = temperature,
-                    .s = s, .here = RANGES };
+                    .s = s, .here = WEIGHT_RANGES };
     const double least = exp_f64(((double)low - (double)high) / temperature);
-    const uint64_t span = ONE - bits_of(least > 0x1p-64 ? least : 0x1p-64);
-    while (span >> r->shift >= RANGES) r->shift++;
-    team_run(s->team, parts, weigh, r);
-    for (size_t part = 1; part < parts; part++)
-        for (size_t i = 0; i < RANGES; i++) {
-            s->ranges[i].mass += s->ranges[part * RANGES + i].mass;
-            s->ranges[i].count += s->ranges[part * RANGES + i].count;
+    const uint64_t span = bits_of(1) - bits_of(least > 0x1p-64 ? least : 0x1p-64);
+    while (span >> r->shift >= WEIGHT_RANGES) r->shift++;
+    team_run(s->team, count, weigh, r);
+    for (size_t part = 1; part < count; part++)
+        for (size_t i = 0; i < WEIGHT_RANGES; i++) {
+            s->ranges[i].mass += s->ranges[part * SUMS + i].mass;
+            s->ranges[i].count += s->ranges[part * SUMS + i].count;
         }
     return true;
 }
 
 /* --- the order ---------------------------------------------------------- */
 
-/* Range i's members to choices: few of many, so blocks that hold none are passed over. */
+/* A logit of weight w, put off by more than rounding can in the direction `up`, 1 or -1. */
+static float near_logit(const ranking *r, double w, float up)
+{
+    const double below = r->temperature * log_f64(w);
+    const double x = r->max + below + (double)up * 1e-12 * (r->temperature + fabs(below) + fabs(r->max));
+    return fabs(x) <= (double)FLT_MAX ? nextafterf((float)x, up * (float)INFINITY) : up * FLT_MAX;
+}
+
+/* Range i's members to choices. */
 static void gather(ranking *r, size_t i)
 {
-    const double *w = r->s->weights;
-    const uint16_t *range = r->s->range;
-    size_t n = 0;
     if (r->here == i) return;
-    for (size_t v = 0; v < r->V; v += LANES) {
-        const size_t end = r->V - v < LANES ? r->V : v + LANES;
-        int any = end < v + LANES;
-        for (size_t j = 0; j < LANES && v + LANES <= r->V; j++) any |= range[v + j] == i;
-        for (size_t j = v; any && j < end; j++)
-            if (range[j] == i) r->s->choices[n++] = (filter_choice){ w[j], j };
+    const uint64_t high = bits_of(1) - ((uint64_t)i << r->shift);
+    const uint64_t low = high - ((uint64_t)1 << r->shift);
+    const size_t near = r->s->kernels->logits_between(r->s->ids, r->logits, r->V,
+        i == WEIGHT_RANGES - 1 ? -FLT_MAX : near_logit(r, of_bits(low), -1),
+        near_logit(r, of_bits(high), 1));
+    size_t n = 0;
+    for (size_t k = 0; k < near; k++) {
+        const size_t id = r->s->ids[k];
+        const double w = exp_f64(((double)r->logits[id] - r->max) / r->temperature);
+        if (weight_range_of(w, r->shift) == i) r->s->choices[n++] = (filter_choice){ w, id };
     }
+    assert(n == r->s->ranges[i].count);
     r->here = i;
     order_begin(&r->order, r->s->choices, n);
 }
@@ -209,10 +171,10 @@ typedef struct place { size_t range, n, count; double mass; } place;
  * none are, `end`.  At least one. */
 static place reach(ranking *r, const place *end, size_t count, double enough)
 {
-    const filter_range *ranges = r->s->ranges;
+    const weight_range *ranges = r->s->ranges;
     place at = { .range = 0 };
     for (; at.range <= end->range; at.range++) {
-        const filter_range *here = &ranges[at.range];
+        const weight_range *here = &ranges[at.range];
         const size_t n = at.range < end->range ? here->count : end->n;
         if (n > 0 && (at.count + n >= count || at.mass + here->mass >= enough)) {
             place in = at;
@@ -231,9 +193,9 @@ static place reach(ranking *r, const place *end, size_t count, double enough)
 /* The end of what is kept. */
 static place keep(ranking *r, const filter_options *options)
 {
-    const filter_range *ranges = r->s->ranges;
+    const weight_range *ranges = r->s->ranges;
     place end = { .range = 0 };
-    for (size_t i = 0; i < RANGES; i++) {
+    for (size_t i = 0; i < WEIGHT_RANGES; i++) {
         if (ranges[i].count > 0) end.range = i, end.n = ranges[i].count;
         end.count += ranges[i].count;
         end.mass += ranges[i].mass;

@@ -9,22 +9,14 @@
 #ifndef FILTERS_FAST_H
 #define FILTERS_FAST_H
 
-#include <stdint.h>
 #include "kernels/ops.h"
 #include "sample/filters.h"
 
-/* Weights of one range: their sum, and how many. */
-typedef struct filter_range {
-    double mass;
-    size_t count;
-} filter_range;
-
 /* Memory for a vocabulary of V, and who works; kernels and team are the caller's to set. */
 typedef struct filter_room {
-    double        *weights;     /* (V) */
     filter_choice *choices;     /* (V) */
-    filter_range  *ranges;
-    uint16_t      *range;       /* (V): which range an id is in */
+    size_t        *ids;         /* (V) */
+    weight_range  *ranges;      /* of each part of the ids */
     const ops     *kernels;
     team          *team;        /* NULL: the caller alone */
 } filter_room;
