@@ -228,7 +228,7 @@ static vt_status find_limits(limits *l, vt_bench_report *out, bool quick, watch 
     vt_status s = VT_INTERRUPTED;
     look->left += cost;
     if (!begin(look, "limits", cost))
-        s = limits_measure(l, m->threads, m->l3 ? m->l3 : m->l2, quick, ask, look, err);
+        s = limits_measure(l, m->threads, m->l3, quick, ask, look, err);
     if (s == VT_OK) s = limits_caches(l, (const size_t[]){ m->l1d, m->l2, m->l3 }, err);
     if (s == VT_INTERRUPTED) return fail(err, s, "interrupted while the limits were measured");
     if (s) return s;

@@ -127,9 +127,9 @@ static vt_status measure(limits *l, kind what, const peak_set *set, team *crew,
 static vt_status place(limits *l, size_t last_cache, vt_error *err)
 {
     const size_t least = (size_t)192 << 20, most = (size_t)768 << 20, room = cpu_memory() / 8;
-    size_t bytes = 12 * last_cache;             /* all three together */
+    /* All three together; where no last cache is known there may be one for each core. */
+    size_t bytes = last_cache && last_cache < most / 12 ? 12 * last_cache : most;
     if (bytes < least) bytes = least;
-    if (bytes > most) bytes = most;
     if (room && bytes > room) bytes = room;
     l->count = bytes / 3 / sizeof(float) / GRAIN * GRAIN;
     vt_status s = arena_new(&l->block, 3 * arena_piece(l->count * sizeof(float)),
