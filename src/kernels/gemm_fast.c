@@ -64,7 +64,7 @@ enum {
     SOME  = 12,                         /* tasks of packed panels, at least */
     PAGE  = 1024,                       /* floats: rows as far apart share a set */
     GROUP = 8,                          /* steps at a time of a single row */
-    LONG  = 1024                        /* most columns of its task */
+    LONG  = 4096                        /* most columns of its task: 16 KiB of c */
 };
 _Static_assert(KC % VEC_LANES == 0, "a panel holds whole squares");
 
@@ -209,7 +209,7 @@ static gemm_cut cut_up(const gemm *g)
     gemm_cut u = { .width = PANEL, .rows = g->m, .blocks = 1, .in_place = reads_in_place(g) };
     u.single = u.in_place && g->m == 1;
     if (u.single) {
-        const size_t share = ceil_div(ceil_div(g->n, TASKS), LONG / 8) * (LONG / 8);
+        const size_t share = ceil_div(ceil_div(g->n, TASKS), LONG / 32) * (LONG / 32);
         u.width = share < LONG ? share : LONG;
         u.panels = ceil_div(g->n, u.width);
         return u;
