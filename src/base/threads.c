@@ -1,6 +1,6 @@
 /* threads.c -- see threads.h.
  *
- * A launch costs well under a microsecond for the caller while the workers
+ * A launch costs about a microsecond for the caller while the workers
  * still look out for it, and a wake-up of the system where they sleep.
  *
  * A launch is `n` tasks, a span of about equal length for each thread (affinity scheduling:
@@ -9,19 +9,22 @@
  * finished its span takes from those of others; the caller then waits until all n are
  * finished, not until all workers have come: one that wakes late finds nothing left.
  *
+ * What a worker has to know of its span lies in one cache line, at which it looks out: each
+ * line that travels from one processor to another takes as long as a small task.
+ *
  * A span's ticket holds (launch, next number), so that a late worker can not take a
- * number of one launch with the task of another.  The caller closes all
- * tickets before it changes task, context and n, and opens them afterwards:
+ * number of one launch with the task of another.  The caller closes a
+ * ticket before it changes task, context and numbers, and opens it afterwards:
  *
  *     caller                          worker
- *     ticket = (g+1, closed)          t = ticket
- *     task, context, n = ...          read task, context, n
+ *     ticket = (g, closed)            t = ticket
+ *     task, context, end, ...         read task, context, end
  *     ticket = (g+1, start)           ticket: t -> t + some, only if still t
  *
  * If a worker read anything new, the ticket it read before is gone and the
  * exchange fails; if the exchange succeeds for a number below the span's end, the launch
- * can not end before that worker has finished.  All of these are atomic, with
- * sequential consistency.
+ * can not end before that worker has finished.  For that a read of something new has to
+ * show the closed ticket, too: stores release and loads acquire, in this order.
  *
  * Sleeping: a worker announces itself in `sleepers` and then looks at the
  * launch number; the caller raises the launch number and then looks at
@@ -46,13 +49,25 @@
 enum { MAX_THREADS = 1024 };
 static const uint64_t CLOSED = UINT32_MAX;  /* as a number: none is left */
 
+/* The span of tasks that one worker begins with; numbers are those of the launch. */
+typedef struct span {
+    _Atomic uint64_t     ticket;    /* launch << 32 | next number */
+    _Atomic(team_task *) task;
+    _Atomic(void *)      context;
+    atomic_size_t        end, first;    /* number i is task first + i */
+} span;
+
+enum { APART = 128 };               /* no two in a cache line, or in neighbours */
+
 /* Worker 0 is the caller. */
 typedef struct member {
-    team     *team;
-    int       worker;
-    pthread_t thread;
-    _Atomic uint64_t ticket;        /* launch << 32 | next number of the span */
-    char      apart[128];           /* no two tickets in a line, or in neighbours */
+    span             span;
+    char             between[APART];
+    _Atomic uint64_t done;          /* tasks so far, in all launches; the caller looks here */
+    char             behind[APART];
+    team            *team;
+    int              worker;
+    pthread_t        thread;
 } member;
 
 struct team {
@@ -69,10 +84,7 @@ struct team {
     pthread_cond_t  start, done;
     bool            has_lock, has_start, has_done;
 
-    _Atomic(team_task *) task;
-    _Atomic(void *)      context;
-    atomic_size_t        n, first;  /* task numbers first .. first + n-1 */
-    atomic_size_t        finished;
+    uint64_t             given;     /* tasks so far, in all launches */
     _Atomic uint32_t     launch;
     atomic_int           sleepers;
     atomic_bool          waiting, quit, running;
@@ -85,55 +97,53 @@ static void relax(void)
 #endif
 }
 
-/* Span w of n tasks begins here, and ends where the next begins. */
-static uint64_t span_start(const team *t, size_t n, int w)
+/* Takes numbers of span `w` of a launch until none is left; returns how many. */
+static size_t take_span(team *t, int w, int worker, uint32_t launch)
 {
-    return (uint64_t)n * (uint64_t)w / (uint64_t)t->threads;
-}
-
-/* Takes numbers of span `w` until none is left. */
-static void take_span(team *t, int w, int worker)
-{
-    _Atomic uint64_t *ticket = &t->members[w].ticket;
+    span *s = &t->members[w].span;
     size_t done = 0;
     for (;;) {
-        uint64_t seen = atomic_load(ticket);
-        team_task *task = atomic_load(&t->task);
-        void *context = atomic_load(&t->context);
-        const size_t n = atomic_load(&t->n), first = atomic_load(&t->first);
-        const uint64_t number = seen & UINT32_MAX, end = span_start(t, n, w + 1);
-        if (number >= end) {
-            /* n may be of a launch that is just being made: only a ticket
-             * that has not changed says that there is nothing. */
-            if (atomic_load(ticket) == seen) break;
-            continue;
-        }
+        uint64_t seen = atomic_load_explicit(&s->ticket, memory_order_acquire);
+        team_task *task = atomic_load_explicit(&s->task, memory_order_acquire);
+        void *context = atomic_load_explicit(&s->context, memory_order_acquire);
+        const uint64_t number = seen & UINT32_MAX;
+        const uint64_t end = atomic_load_explicit(&s->end, memory_order_acquire);
+        const size_t first = atomic_load_explicit(&s->first, memory_order_acquire);
+        /* The end may be of a launch that is just being made; but a ticket that is closed,
+         * or of another launch, is none to wait for. */
+        if (seen >> 32 != launch || number >= end) return done;
         /* Of its own several at once, for an exchange takes as long as a small task; the last
          * ones and those of others singly, so that all end together. */
         const uint64_t share = w == worker ? (end - number) / 4 : 1, taken = share > 1 ? share : 1;
-        if (!atomic_compare_exchange_strong(ticket, &seen, seen + taken)) continue;
+        if (!atomic_compare_exchange_strong(&s->ticket, &seen, seen + taken)) continue;
         for (size_t i = 0; i < taken; i++) task(context, first + (size_t)number + i, worker);
         done += taken;
     }
-    if (done > 0 && atomic_fetch_add(&t->finished, done) + done == atomic_load(&t->n) &&
-        atomic_load(&t->waiting)) {
+}
+
+/* `done` is counted when nothing is left: a launch does not end before. */
+static void take_tasks(team *t, int worker, uint32_t launch)
+{
+    _Atomic uint64_t *mine = &t->members[worker].done;
+    size_t done = 0;
+    for (int i = 0; i < t->threads; i++)
+        done += take_span(t, (worker + i) % t->threads, worker, launch);
+    if (done == 0) return;
+    atomic_store(mine, atomic_load_explicit(mine, memory_order_relaxed) + done);
+    if (worker > 0 && atomic_load(&t->waiting)) {
         pthread_mutex_lock(&t->lock);
         pthread_cond_signal(&t->done);
         pthread_mutex_unlock(&t->lock);
     }
 }
 
-static void take_tasks(team *t, int worker)
-{
-    for (int i = 0; i < t->threads; i++) take_span(t, (worker + i) % t->threads, worker);
-}
-
 /* Returns when the launch number is no longer `seen`, with the new one. */
-static uint32_t next_launch(team *t, uint32_t seen)
+static uint32_t next_launch(team *t, int worker, uint32_t seen)
 {
+    const span *mine = &t->members[worker].span;
     for (int i = 0; i < t->spin; i++) {
-        const uint32_t now = atomic_load(&t->launch);
-        if (now != seen) return now;
+        const uint64_t ticket = atomic_load_explicit(&mine->ticket, memory_order_acquire);
+        if (ticket >> 32 != seen) return (uint32_t)(ticket >> 32);
         relax();
     }
     pthread_mutex_lock(&t->lock);
@@ -150,9 +160,9 @@ static void *worker_main(void *argument)
     member *m = argument;
     uint32_t seen = 0;
     for (;;) {
-        seen = next_launch(m->team, seen);
+        seen = next_launch(m->team, m->worker, seen);
         if (atomic_load(&m->team->quit)) return NULL;
-        take_tasks(m->team, m->worker);
+        take_tasks(m->team, m->worker, seen);
     }
 }
 
@@ -170,36 +180,53 @@ static void wake(team *t, size_t wanted)
     pthread_mutex_unlock(&t->lock);
 }
 
-static void wait_finished(team *t, size_t n)
+static bool finished(const team *t)
+{
+    uint64_t done = 0;
+    for (int w = 0; w < t->threads; w++) done += atomic_load(&t->members[w].done);
+    return done == t->given;
+}
+
+static void wait_finished(team *t)
 {
     for (int i = 0; i < t->spin; i++) {
-        if (atomic_load(&t->finished) == n) return;
+        if (finished(t)) return;
         relax();
     }
     pthread_mutex_lock(&t->lock);
     atomic_store(&t->waiting, true);
-    while (atomic_load(&t->finished) != n) pthread_cond_wait(&t->done, &t->lock);
+    while (!finished(t)) pthread_cond_wait(&t->done, &t->lock);
     atomic_store(&t->waiting, false);
     pthread_mutex_unlock(&t->lock);
+}
+
+/* Span w of `spans` over numbers 0 .. n-1. */
+static void open_span(team *t, int w, int spans, uint32_t number, size_t first, size_t n,
+                      team_task *task, void *context)
+{
+    span *s = &t->members[w].span;
+    const uint64_t start = (uint64_t)n * (uint64_t)w / (uint64_t)spans;
+    const uint64_t end = (uint64_t)n * (uint64_t)(w + 1) / (uint64_t)spans;
+    const uint64_t before = atomic_load_explicit(&s->ticket, memory_order_relaxed);
+    atomic_store_explicit(&s->ticket, before | CLOSED, memory_order_release);
+    atomic_store_explicit(&s->task, task, memory_order_release);
+    atomic_store_explicit(&s->context, context, memory_order_release);
+    atomic_store_explicit(&s->end, (size_t)end, memory_order_release);
+    atomic_store_explicit(&s->first, first, memory_order_release);
+    atomic_store_explicit(&s->ticket, (uint64_t)number << 32 | start, memory_order_release);
 }
 
 /* One launch of 2 .. 2^32 - 2 tasks from number `first` on. */
 static void launch(team *t, size_t first, size_t n, team_task *task, void *context)
 {
     const uint32_t number = atomic_load(&t->launch) + 1;
-    for (int w = 0; w < t->threads; w++)
-        atomic_store(&t->members[w].ticket, (uint64_t)number << 32 | CLOSED);
-    atomic_store(&t->finished, 0);
-    atomic_store(&t->task, task);
-    atomic_store(&t->context, context);
-    atomic_store(&t->n, n);
-    atomic_store(&t->first, first);
-    for (int w = 0; w < t->threads; w++)
-        atomic_store(&t->members[w].ticket, (uint64_t)number << 32 | span_start(t, n, w));
+    const int spans = n < (size_t)t->threads ? (int)n : t->threads;
+    t->given += n;
+    for (int w = spans; w-- > 0;) open_span(t, w, spans, number, first, n, task, context);
     atomic_store(&t->launch, number);
     wake(t, n - 1);
-    take_tasks(t, 0);
-    wait_finished(t, n);
+    take_tasks(t, 0, number);
+    wait_finished(t);
 }
 
 void team_run(team *t, size_t n, team_task *task, void *context)
