@@ -40,18 +40,54 @@ trial_compile() {
 }
 
 # trial_switch WORK: WORK/switch.h, which a copy with switches includes, and WORK/switch.o;
-# switch N is thrown in a process that starts with VITRINE_KNOCKED=N.
+# switch N is thrown in a process that starts with VITRINE_KNOCKED=N, or by trial_each.
 trial_switch() {
     echo 'extern int vt_knocked;
 #define VT_KNOCKED(number) (vt_knocked == (number))' > "$1/switch.h"
-    echo '#include <stdlib.h>
+    cat > "$1/switch.c" <<'END'
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 int vt_knocked;
 __attribute__((constructor)) static void knock(void)
 {
-    const char *number = getenv("VITRINE_KNOCKED");
+    const char *number = getenv("VITRINE_KNOCKED"), *seconds = getenv("VITRINE_EACH");
     if (number) vt_knocked = atoi(number);
-}' > "$1/switch.c"
+    if (!seconds) return;
+    const unsigned limit = (unsigned)atoi(seconds);
+    while (scanf("%d", &vt_knocked) == 1) {
+        fflush(stdout);
+        const pid_t child = fork();
+        if (child == 0) {                       /* goes on into main */
+            const struct rlimit processor = { limit, limit };
+            const int nowhere = open("/dev/null", O_RDWR);
+            for (int i = 0; i < 3; i++) dup2(nowhere, i);
+            setrlimit(RLIMIT_CPU, &processor);
+            alarm(20 * limit);
+            return;
+        }
+        int status;
+        if (child < 0 || waitpid(child, &status, 0) != child) _exit(1);
+        const int by = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+        printf("%d %s\n", vt_knocked, by == SIGKILL || by == SIGALRM || by == SIGXCPU ? "late"
+                                      : status ? "killed" : "alive");
+    }
+    fflush(stdout);
+    _exit(0);
+}
+END
     ${CC:-cc} -c "$1/switch.c" -o "$1/switch.o"
+}
+
+# trial_each PROGRAM SECONDS < NUMBERS: all tests for each number, in a child of one process,
+# which spares a start and a shell's work; prints NUMBER and alive, killed or late (the limits
+# are trial_run's).
+trial_each() {
+    (ulimit -c 0; VITRINE_EACH=$2 exec "$1")
 }
 
 # trial_test PROGRAM WORK BUILD: WORK/test_PROGRAM.o, the build's where it is no older
