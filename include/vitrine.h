@@ -330,7 +330,8 @@ vt_tensor_info vt_tensor(const vt_model *m, size_t i);
  * allocated: free() it. */
 VT_MUST_CHECK vt_status vt_tokenize(const vt_model *m, const void *text, size_t n,
                                     int **ids, size_t *count, vt_error *err);
-/* The bytes of a token (not ended by NUL), NULL for an id that is none. */
+/* The bytes of a token (not ended by NUL), NULL for an id that is none; *length, where
+ * length is not NULL, becomes their number. */
 const unsigned char *vt_piece(const vt_model *m, int id, size_t *length);
 
 /* ---- generation -------------------------------------------------------- */
@@ -568,7 +569,7 @@ typedef bool vt_check_progress(void *context, size_t done, size_t of);
 VT_MUST_CHECK vt_status vt_check(vt_model *m, const vt_check_options *o,
                                  vt_check_progress *progress, void *context,
                                  vt_check_report *report, vt_error *err);
-void vt_check_free(vt_check_report *report);
+void vt_check_free(vt_check_report *report);     /* also of a zeroed one, and NULL */
 
 /* ---- proof of an operator: a kernel of yours, or tensors out of any program ---- */
 
@@ -635,7 +636,7 @@ typedef struct vt_op_report {
                                        has not, masks that it refuses; "" where nothing */
 } vt_op_report;
 
-void vt_op_report_free(vt_op_report *r);        /* also of a zeroed one */
+void vt_op_report_free(vt_op_report *r);        /* also of a zeroed one, and NULL */
 
 /* Operator i from 0: its name and what it computes; NULL behind the last. */
 const char *vt_op_name(int i, const char **meaning);
@@ -721,7 +722,7 @@ typedef struct vt_self_report {
 VT_MUST_CHECK vt_status vt_check_self_test(size_t correct, uint64_t seed, int threads,
                                            vt_check_progress *progress, void *context,
                                            vt_self_report *report, vt_error *err);
-void vt_self_report_free(vt_self_report *r);
+void vt_self_report_free(vt_self_report *r);    /* also of a zeroed one, and NULL */
 
 /* ---- for another program to compute again ------------------------------ */
 
@@ -1207,7 +1208,7 @@ bool vt_bench_case(size_t i, vt_bench_case_info *out);
 VT_MUST_CHECK vt_status vt_bench(vt_bench_report *out, const vt_bench_options *o,
                                  bool (*on_progress)(void *, const vt_bench_progress *),
                                  void *context, vt_error *err);
-void vt_bench_free(vt_bench_report *r);
+void vt_bench_free(vt_bench_report *r);         /* also of a zeroed one, and NULL */
 
 #ifdef __cplusplus
 }

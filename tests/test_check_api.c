@@ -191,6 +191,26 @@ static void a_broken_model_does_not_pass(void **state)
     }
 }
 
+static void what_there_is_none_of_is_freed(void **state)
+{
+    (void)state;
+    vt_check_report check = { .rows = NULL };
+    vt_op_report op = { .cases = NULL };
+    vt_self_report self = { .rows = NULL };
+    vt_bench_report bench = { .rows = NULL };
+    vt_check_free(&check), vt_check_free(NULL);
+    vt_op_report_free(&op), vt_op_report_free(NULL);
+    vt_self_report_free(&self), vt_self_report_free(NULL);
+    vt_bench_free(&bench), vt_bench_free(NULL);
+    vt_model_close(NULL), vt_training_text_close(NULL);
+    size_t length = 0;
+    const unsigned char *piece = vt_piece(model, 65, &length);
+    assert_int_equal(length, 1);
+    assert_memory_equal(piece, "A", 1);
+    assert_ptr_equal(vt_piece(model, 65, NULL), piece);
+    assert_null(vt_piece(model, -1, NULL));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -198,6 +218,7 @@ int main(void)
         cmocka_unit_test(unusable_options_are_refused),
         cmocka_unit_test(any_window_is_enough),
         cmocka_unit_test(a_broken_model_does_not_pass),
+        cmocka_unit_test(what_there_is_none_of_is_freed),
     };
     return cmocka_run_group_tests(tests, train_one, remove_all);
 }

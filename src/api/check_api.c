@@ -12,6 +12,7 @@ void vt_check_defaults(vt_check_options *o)
 
 void vt_check_free(vt_check_report *report)
 {
+    if (!report) return;
     free(report->rows);
     free(report->layers);
     free(report->exact);

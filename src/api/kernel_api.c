@@ -31,6 +31,7 @@ const char *vt_op_name(int i, const char **meaning)
 
 void vt_op_report_free(vt_op_report *r)
 {
+    if (!r) return;
     for (size_t i = 0; i < r->ncases; i++) free(r->cases[i].rows);
     free(r->cases);
     r->cases = NULL;
@@ -39,6 +40,7 @@ void vt_op_report_free(vt_op_report *r)
 
 void vt_self_report_free(vt_self_report *r)
 {
+    if (!r) return;
     free(r->rows);
     r->rows = NULL;
 }

@@ -164,5 +164,6 @@ vt_status vt_tokenize(const vt_model *m, const void *text, size_t n, int **ids, 
 
 const unsigned char *vt_piece(const vt_model *m, int id, size_t *length)
 {
-    return bpe_piece(m->tokenizer, id, length);
+    size_t unused;
+    return bpe_piece(m->tokenizer, id, length ? length : &unused);
 }

@@ -289,6 +289,7 @@ vt_status vt_bench(vt_bench_report *out, const vt_bench_options *o,
 
 void vt_bench_free(vt_bench_report *r)
 {
+    if (!r) return;
     free(r->rows);
     free(r->limits);
     free(r->curves);
