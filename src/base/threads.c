@@ -61,13 +61,11 @@ enum { APART = 128 };               /* no two in a cache line, or in neighbours 
 
 /* Worker 0 is the caller. */
 typedef struct member {
-    span             span;
-    char             between[APART];
-    _Atomic uint64_t done;          /* tasks so far, in all launches; the caller looks here */
-    char             behind[APART];
-    team            *team;
-    int              worker;
-    pthread_t        thread;
+    _Alignas(APART) span span;
+    _Alignas(APART) _Atomic uint64_t done;  /* tasks so far, in all launches; the caller looks here */
+    team     *team;
+    int       worker;
+    pthread_t thread;
 } member;
 
 struct team {
@@ -305,7 +303,8 @@ vt_status team_new(team **out, int threads, size_t worker_bytes, size_t shared_b
     t->spin = threads <= cpu_count() ? 1000 : 0;
     atomic_init(&t->caller, -1);
     vt_status status = VT_OK;
-    t->members = calloc((size_t)threads, sizeof *t->members);
+    t->members = aligned_alloc(APART, (size_t)threads * sizeof *t->members);
+    if (t->members) memset(t->members, 0, (size_t)threads * sizeof *t->members);
     t->scratch = calloc((size_t)threads, sizeof *t->scratch);
     if (!t->members || !t->scratch) {
         status = fail_memory(err, (size_t)threads * sizeof *t->members, "a team of threads");
