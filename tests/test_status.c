@@ -2,23 +2,48 @@
 #include "support.h"
 #include <string.h>
 
+/* The end of a long message stays, for what was expected stands there. */
 static void message_is_cut_between_characters(void **state)
 {
     (void)state;
-    char text[2000];
-    memset(text, 'a', sizeof text);
-    for (int shift = 0; shift < 4; shift++) {       /* U+1F60A across the cut */
-        vt_error err;
-        memset(text, 'a', 595 + (size_t)shift);
-        memcpy(text + 595 + shift, "\xF0\x9F\x98\x8A tail", 10);
-        assert_int_equal(fail(&err, VT_BAD_INPUT, "%s", text), VT_BAD_INPUT);
-        const size_t n = strlen(err.text);
-        assert_true(n < sizeof err.text);
-        assert_true(n == 599 || n == 595 + (size_t)shift);
-        if (n == 599) assert_memory_equal(err.text + 595, "\xF0\x9F\x98\x8A", 4);
-        else assert_int_equal(err.text[n - 1], 'a');
-    }
+    enum { ROOM = sizeof ((vt_error *)NULL)->text - 1, MOST = 2000 };
+    char text[MOST + 1];
+    for (size_t n = ROOM - 8; n <= MOST; n += n < ROOM + 8 ? 1 : 97)
+        for (size_t shift = 0; shift < 4; shift++) {    /* U+1F60A across each cut */
+            vt_error err;
+            memset(text, 'a', n);
+            text[n] = 0;
+            for (size_t at = shift; at + 4 < n - 5; at += 4) memcpy(text + at, "\xF0\x9F\x98\x8A", 4);
+            memcpy(text + n - 5, " tail", 5);
+            assert_int_equal(fail(&err, VT_BAD_INPUT, "%s", text), VT_BAD_INPUT);
+            const size_t length = strlen(err.text);
+            if (n <= ROOM) { assert_string_equal(err.text, text); continue; }
+            const char *gap = strstr(err.text, " ... ");
+            assert_non_null(gap);
+            const size_t head = (size_t)(gap - err.text), tail = length - head - 5;
+            assert_true(length <= ROOM && length >= ROOM - 6);
+            assert_true(head + 8 > tail && tail + 8 > head);        /* halves */
+            assert_memory_equal(err.text, text, head);
+            assert_string_equal(gap + 5, text + n - tail);
+            assert_null(strchr(err.text, '?'));                     /* no part of a character */
+        }
     assert_int_equal(fail(NULL, VT_IO, "nobody listens"), VT_IO);
+}
+
+/* Of one that is longer than any the beginning, too. */
+static void a_message_without_end_ends(void **state)
+{
+    (void)state;
+    static char text[100001];
+    vt_error err;
+    memset(text, 'b', sizeof text - 1);
+    memcpy(text, "begins", 6);
+    assert_int_equal(fail(&err, VT_IO, "%s", text), VT_IO);
+    assert_memory_equal(err.text, "begins", 6);
+    assert_int_equal(strlen(err.text), sizeof err.text - 1);
+    memset(text, '\x80', sizeof text - 1);                          /* no character at all */
+    assert_int_equal(fail(&err, VT_IO, "%s", text), VT_IO);
+    assert_true(strlen(err.text) < sizeof err.text);
 }
 
 static void a_message_is_one_line(void **state)
@@ -52,6 +77,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(message_is_cut_between_characters),
+        cmocka_unit_test(a_message_without_end_ends),
         cmocka_unit_test(a_message_is_one_line),
         cmocka_unit_test(sizes_that_overflow_are_refused),
     };

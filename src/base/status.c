@@ -3,22 +3,36 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include "base/utf8.h"
+
+static bool continues(char byte) { return ((unsigned char)byte & 0xC0) == 0x80; }
+
+/* What is too long loses its middle, most often a part of a path: what was expected stands
+ * at the end.  Cut between characters. */
+static void fit(char *text, size_t room, const char *whole, size_t n)
+{
+    static const char gap[] = " ... ";
+    const size_t gap_n = sizeof gap - 1;
+    size_t head = (room - gap_n) / 2, tail = n - (room - gap_n - head);
+    while (head > 0 && continues(whole[head])) head--;
+    while (continues(whole[tail])) tail++;
+    memcpy(text, whole, head);
+    memcpy(text + head, gap, gap_n);
+    memcpy(text + head + gap_n, whole + tail, n - tail + 1);
+}
 
 vt_status fail(vt_error *err, vt_status status, const char *format, ...)
 {
     if (!err) return status;
+    char whole[8192];                   /* two paths, and what is said of them */
     va_list args;
     va_start(args, format);
-    const int n = vsnprintf(err->text, sizeof err->text, format, args);
+    if (vsnprintf(whole, sizeof whole, format, args) < 0) whole[0] = 0;
     va_end(args);
-    if (n < 0) err->text[0] = 0;
-    if (n >= (int)sizeof err->text) {       /* cut before a split character */
-        size_t end = sizeof err->text - 1;
-        while (end > 0 && ((unsigned char)err->text[end - 1] & 0xC0) == 0x80) end--;
-        if (end > 0 && (unsigned char)err->text[end - 1] >= 0xC0) end--;
-        err->text[end] = 0;
-    }
+    const size_t n = strlen(whole), room = sizeof err->text - 1;
+    if (n <= room) memcpy(err->text, whole, n + 1);
+    else           fit(err->text, room, whole, n);
     utf8_plain(err->text, false);       /* one line: names come from files */
     return status;
 }
