@@ -24,7 +24,7 @@
 #include "sample/order.h"
 
 enum {
-    PARTS = 8, LEAST = 2048,    /* a task: an eighth of the ids, at least so many */
+    PARTS = 4, LEAST = 2048,    /* a task: a quarter of the ids, at least so many */
     SUMS = WEIGHT_RANGES + 1    /* of a part: the last for weights of 0 */
 };
 
