@@ -2,8 +2,8 @@
  *
  *     fma     on registers alone, each instruction set that the processor has, one thread
  *             and all
- *     read, copy, triad   on arrays of four times the last cache and at least 64 MiB, each
- *             (STREAM's rule: McCalpin 1995), counted as STREAM counts: 4, 8 and 12 bytes
+ *     read, copy, triad   on arrays of four times the last cache, 64 to 256 MiB each, the
+ *             most where it is not known (STREAM's rule: McCalpin 1995), counted as STREAM counts: 4, 8 and 12 bytes
  *             an element; what a store reads first is not counted
  *     l1, l2, l3   on arrays that fill half of a cache: the best of these loops and of two
  *             that change what they read, as kernels do
