@@ -31,6 +31,34 @@ exits 1 "an index outside an array" sh "$root/tools/cppcheck.sh" "$root/build" "
 contains "$err" "arrayIndexOutOfBounds" "  is named"
 exits 0 "nothing wrong" sh "$root/tools/cppcheck.sh" "$root/build" "$tmp/right.c"
 
+# Of what a build would compile: alike ones, whose second has the fault, and one compiled otherwise.
+entry() {                               # HOW FILE
+    printf '{\n  "directory": "%s",\n  "command": "/usr/bin/clang %s -Wconversion -Werror -o %s.o -c %s",\n  "file": "%s"\n},\n' \
+        "$tmp/second" "$1" "$2" "$tmp/$2" "$tmp/$2"
+}
+mkdir second
+printf '%s\n' 'int g(double x);' 'int g(double x) { return x; }' > lossy.c
+printf '%s\n' 'int g(double x);' '#if N == 1' 'int g(double x) { return x; }' '#endif' > lossy-if.c
+{ entry '-DWORD=\\\"a\\\"' right.c; entry '-DWORD=\\\"a\\\"' tree/src/kernels/pure.c; entry -DN=2 lossy-if.c; } > second/compile_commands.json
+exits 0 "nothing that clang warns of" sh "$root/tools/second_compiler.sh" "$tmp/second"
+is "$out" "second compiler: no warning in 3 files, 3 readings" "  is no warning"
+{ entry -DN=2 right.c; entry -DN=2 lossy.c; entry -DN=2 tree/src/kernels/pure.c; } > second/compile_commands.json
+exits 1 "a conversion that loses digits, in the second of three" sh "$root/tools/second_compiler.sh" "$tmp/second"
+contains "$err" "lossy.c:2:26: error: implicit conversion" "  is named"
+{ entry -DN=2 lossy-if.c; entry -DN=1 lossy-if.c; } > second/compile_commands.json
+exits 1 "the same where a source is compiled twice, in one of its ways" sh "$root/tools/second_compiler.sh" "$tmp/second"
+contains "$err" "lossy-if.c:3:26: error" "  is named"
+entry -DN=2 gone.c > second/compile_commands.json
+exits 1 "a source that is not there" sh "$root/tools/second_compiler.sh" "$tmp/second"
+contains "$err" "gone.c" "  is named"
+entry -DN=2 right.c > second/compile_commands.json
+sed -i 's/ -o .* -c / /' second/compile_commands.json
+exits 1 "a command of another form" sh "$root/tools/second_compiler.sh" "$tmp/second"
+contains "$err" "no source in: " "  is shown"
+echo '[]' > second/compile_commands.json
+exits 1 "a build without a source" sh "$root/tools/second_compiler.sh" "$tmp/second"
+exits 1 "no build" sh "$root/tools/second_compiler.sh" "$tmp/none"
+
 exits 0 "a script without a warning" sh "$root/tools/shellcheck.sh" "$root/tools/shellcheck.sh"
 printf '%s\n' '#!/bin/sh' 'for f in $(ls); do x=$f; done; [ $x == y ]' > words.sh
 exits 1 "a script for another shell" sh "$root/tools/shellcheck.sh" "$tmp/words.sh"

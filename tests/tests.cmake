@@ -15,7 +15,7 @@ target_link_libraries(test_support PUBLIC vitrine PkgConfig::CMOCKA PkgConfig::M
 target_compile_definitions(test_support PUBLIC
   VT_GOLDEN="${CMAKE_SOURCE_DIR}/tests/golden" VT_SOURCE="${CMAKE_SOURCE_DIR}")
 
-# VITRINE_FOR_BITS: for their warnings alone, which come before any optimisation.
+# VITRINE_FOR_BITS: to be read alone, by tools/second_compiler.sh.
 # Under the sanitizers their own text has every check, but no optimisation, which would take
 # three times as long to compile, and no counts of its lines: tools/coverage reads src alone.
 file(GLOB programs CONFIGURE_DEPENDS tests/test_*.c)
