@@ -34,8 +34,8 @@ foreach(path ${programs})
 endforeach()
 
 if(VITRINE_COVERAGE AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
-  target_sources(vitrine_cli PRIVATE tests/sparse_counts.c)
-  set_source_files_properties(tests/sparse_counts.c PROPERTIES
+  target_sources(vitrine_cli PRIVATE tests/sparse_counts.c tests/huge_tables.c)
+  set_source_files_properties(tests/sparse_counts.c tests/huge_tables.c PROPERTIES
     COMPILE_OPTIONS "-fno-sanitize=all;-fno-profile-arcs;-fno-test-coverage")
 endif()
 
