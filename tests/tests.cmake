@@ -16,8 +16,8 @@ target_compile_definitions(test_support PUBLIC
   VT_GOLDEN="${CMAKE_SOURCE_DIR}/tests/golden" VT_SOURCE="${CMAKE_SOURCE_DIR}")
 
 # VITRINE_FOR_BITS: to be read alone, by tools/second_compiler.sh.
-# Under the sanitizers their own text has every check, but no optimisation, which would take
-# three times as long to compile, and no counts of its lines: tools/coverage reads src alone.
+# Their own text is optimised little, which would take half again as long to compile as it is worth;
+# under the sanitizers not at all, and without counts of its lines: tools/coverage reads src alone.
 file(GLOB programs CONFIGURE_DEPENDS tests/test_*.c)
 foreach(path ${programs})
   get_filename_component(name ${path} NAME_WE)
@@ -25,8 +25,12 @@ foreach(path ${programs})
     add_library(${name} OBJECT ${path})
   else()
     add_executable(${name} ${path})
-    if(VITRINE_SANITIZE AND NOT name MATCHES "_fast$")     # those compute what they expect
-      set_source_files_properties(${path} PROPERTIES COMPILE_OPTIONS "-O0;-fno-profile-arcs;-fno-test-coverage")
+    set(how -O1)
+    if(VITRINE_SANITIZE)
+      set(how -O0 -fno-profile-arcs -fno-test-coverage)
+    endif()
+    if(NOT name MATCHES "_fast$")                          # those compute what they expect
+      set_source_files_properties(${path} PROPERTIES COMPILE_OPTIONS "${how}")
     endif()
   endif()
   target_link_libraries(${name} PRIVATE test_support)
