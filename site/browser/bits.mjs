@@ -29,8 +29,8 @@ function inNode(code, task) {
 
 /** @param {string} code @param {import('./bits-page').Task} task @returns {Promise<import('./bits-page').Numbers>} */
 async function inChromium(code, task) {
-  const { chromium } = await import('playwright-core');
-  const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'] });
+  const { launch } = await import('./browser.mjs');
+  const browser = await launch();
   try {
     const page = await browser.newPage();
     await page.addScriptTag({ content: code });

@@ -1,8 +1,8 @@
 /* browser.mjs -- Debian's Chromium, and pages that keep account of what goes wrong in them. */
 import { createRequire } from 'node:module';
-import { existsSync } from 'node:fs';
 import { readFileSync } from 'node:fs';
 import { chromium } from 'playwright-core';
+import { chromiumPath } from '../src/build/chromium.mjs';
 import { ways } from './ways.mjs';
 
 /** @typedef {import('playwright-core').Browser} Browser */
@@ -16,11 +16,9 @@ const PATIENCE = 180_000;
 
 /** @param {readonly string[]} [args] @returns {Promise<Browser>} */
 export async function launch(args = []) {
-  const executablePath = process.env['VITRINE_CHROMIUM'] ?? '/usr/bin/chromium';
-  if (!existsSync(executablePath)) throw new Error(`${executablePath}: not there; the tests need Chromium (Debian's package chromium, or VITRINE_CHROMIUM)`);
   // Its sandbox works for every user but root.
   const sandbox = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
-  const browser = await chromium.launch({ executablePath, timeout: PATIENCE, args: [...sandbox, '--disable-gpu', '--disable-dev-shm-usage', ...args] });
+  const browser = await chromium.launch({ executablePath: chromiumPath(), timeout: PATIENCE, args: [...sandbox, '--disable-gpu', '--disable-dev-shm-usage', ...args] });
   browser.on('context', (context) => context.setDefaultTimeout(PATIENCE));
   return browser;
 }

@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import { existsSync, readFileSync, writeFileSync, copyFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { extname, join, normalize } from 'node:path';
+import { chromiumPath } from './chromium.mjs';
 import { sha256 } from './finish';
 import type { Paths } from './site';
 
@@ -45,14 +46,13 @@ interface Playwright {
 }
 
 export async function printBook(paths: Paths): Promise<number> {
-  const chromium = process.env['VITRINE_CHROMIUM'] ?? '/usr/bin/chromium';
-  if (!existsSync(chromium)) throw new Error(`${chromium}: not there; the book is printed by Chromium (Debian's package chromium, or VITRINE_CHROMIUM)`);
+  const executablePath = chromiumPath();
   const site = join(paths.root, 'build/site');
   if (!existsSync(join(site, 'book.html'))) throw new Error('build/site/book.html: not there; tools/site builds it');
   const require = createRequire(join(paths.root, 'site/package.json'));
   const { chromium: engine } = require('playwright-core') as Playwright;
   const server = await serve(site);
-  const browser = await engine.launch({ executablePath: chromium, args: ['--no-sandbox'] });
+  const browser = await engine.launch({ executablePath, args: ['--no-sandbox'] });
   try {
     const page = await browser.newPage();
     await page.goto(`${server.address}book.html`, { waitUntil: 'load' });
