@@ -62,28 +62,37 @@ export async function open(page, url) {
 
 const axeSource = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 
+/** Rules whose verdict follows from colours, and what they look at. */
+const SEEN = { 'color-contrast': '*', 'link-in-text-block': 'a[href], [role=link]' };
+export const COLOURS = Object.keys(SEEN);
+/** Is on the elements whose colours are to be judged. */
+const FRESH = 'data-fresh';
+
 /**
  * What axe finds, one line for each element.
  * @param {Page} page
- * @param {{ only?: readonly string[], but?: readonly string[], part?: string, elements?: import('playwright-core').JSHandle<Element[]> }} [asked] only these rules, or all of
- *   WCAG 2.2 A and AA and good practice but these; the first element of a kind, or these elements, instead of the page
+ * @param {{ only?: readonly string[], but?: readonly string[], part?: string, mark?: string }} [asked] only these rules, or all of
+ *   WCAG 2.2 A and AA and good practice but these; the first element of a kind instead of the page; of colours those of elements with this attribute
  * @returns {Promise<string[]>}
  */
-export async function axe(page, { only, but = [], part, elements } = {}) {
+export async function axe(page, { only, but = [], part, mark } = {}) {
   if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(axeSource);
-  return page.evaluate(async ([rules, without, selector, list]) => {
-    const { violations } = await /** @type {any} */ (globalThis).axe.run(list ?? (selector ? document.querySelector(selector) : document), {
+  return page.evaluate(async ([rules, without, selector, seen, mark]) => {
+    const { axe } = /** @type {any} */ (globalThis);
+    axe.configure({ rules: Object.entries(seen).map(([id, all]) => ({ id, selector: mark ? all.split(', ').map((one) => `${one}[${mark}]`).join(', ') : all })) });
+    const { violations } = await axe.run(selector ? document.querySelector(selector) : document, {
       resultTypes: ['violations'], ...(rules ? { runOnly: { type: 'rule', values: rules } } : { rules: Object.fromEntries(without.map((rule) => [rule, { enabled: false }])) }),
     });
     return violations.flatMap((/** @type {any} */ v) => v.nodes.map((/** @type {any} */ n) => `axe ${v.id}: ${n.target.join(' ')}: ${n.failureSummary}`));
-  }, /** @type {const} */ ([only, but, part, elements]));
+  }, /** @type {const} */ ([only, but, part, SEEN, mark]));
 }
-
-/** Rules whose verdict follows from colours. */
-export const COLOURS = ['color-contrast', 'link-in-text-block'];
 
 /**
  * What axe finds of colours, in the ways of drawing text that were not judged before.
+ *
+ * axe looks at each element of a page before it judges one, which is nearly all of its work: a part of the text that
+ * holds nothing to be judged is emptied meanwhile.  What an element is drawn on lies in its own part, or around it; and
+ * an empty part stands where it stood, so that rules of style mean the same elements.
  * @param {Page} page as it is: its width, its theme
  * @param {Set<string>} judged grows
  * @param {string} [part] the first element of that kind, instead of the page
@@ -93,6 +102,20 @@ export async function axeColours(page, judged, part) {
   const fresh = (await all.evaluate((list) => list.map(([name]) => name))).filter((name) => !judged.has(name));
   for (const name of fresh) judged.add(name);
   if (fresh.length === 0) return [];
-  const elements = await all.evaluateHandle((list, names) => list.flatMap(([name, some]) => (names.includes(name) ? some : [])), fresh);
-  return axe(page, { only: COLOURS, elements });
+  const emptied = await all.evaluateHandle((list, [names, mark]) => {
+    const chosen = new Set(names);
+    for (const [name, some] of list) if (chosen.has(name)) for (const e of some) e.setAttribute(mark, '');
+    return [...document.querySelectorAll(':is(main, article, .chapter) > *')].flatMap((full) => {
+      if (!full.isConnected || full.matches(`[${mark}]`) || full.querySelector(`[${mark}]`)) return [];
+      const empty = /** @type {Element} */ (full.cloneNode(false));
+      full.replaceWith(empty);
+      return [{ full, empty }];
+    });
+  }, /** @type {const} */ ([fresh, FRESH]));
+  const found = await axe(page, { only: COLOURS, mark: FRESH });
+  await emptied.evaluate((list, mark) => {
+    for (const { full, empty } of list) empty.replaceWith(full);
+    for (const e of document.querySelectorAll(`[${mark}]`)) e.removeAttribute(mark);
+  }, FRESH);
+  return found;
 }

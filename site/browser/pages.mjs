@@ -14,7 +14,7 @@ import { unlabelled } from './labels.mjs';
 import { Screens } from './screens.mjs';
 import { root, serveByVitrine } from './servers.mjs';
 import { run } from './tap.mjs';
-import { brokenLinks, claims, lineOf, linesOf, wrongLabel, wrongLine } from './tree.mjs';
+import { brokenLinks, claimsOf, lineOf, linesOf, wrongLabel, wrongLine } from './tree.mjs';
 
 /** @typedef {import('playwright-core').Page} Page */
 /** @typedef {import('./tree.mjs').Claims} Claims */
@@ -129,7 +129,7 @@ async function plant(page, address, tap) {
     document.querySelector('h1')?.after(box);
   });
   tap.ok((await axe(page, { only: BETWEEN })).length > 0, 'so is a box that only a mouse can scroll');
-  const told = await page.evaluate(claims);
+  const told = await claimsOf(page);
   const line = told.lines.find((l) => bareLength(l.text) > 20);
   tap.ok(line !== undefined && wrongLine({ ...line, line: line.line + 1 }) !== null, 'a line with another number is seen');
   const labelled = told.labels[0];
@@ -169,7 +169,7 @@ await run(async (tap) => {
   const server = await serveByVitrine(folder);
   const browser = await launch();
   const context = await browser.newContext({ reducedMotion: 'reduce', serviceWorkers: 'block', viewport: { width: 1440, height: HEIGHT } });
-  const screens = new Screens(join(root, 'build/screens'), everything ? Infinity : 3);
+  const screens = new Screens(join(root, 'build/screens'), everything ? Infinity : 1);
   /** @type {Map<string, Claims>} */
   const told = new Map();
   /** Ways of drawing text that were judged. */
@@ -191,7 +191,7 @@ await run(async (tap) => {
       await view?.does(page);
     };
     await enter(1440);
-    if (!view) told.set(name, await page.evaluate(claims));
+    if (!view) told.set(name, await claimsOf(page));
     const labels = await page.evaluate(unlabelled);
     numbers += labels.numbers;
     tap.none(labels.faults, `${name}: ${labels.numbers} numbers of live parts, each under its source`);
@@ -241,7 +241,7 @@ await run(async (tap) => {
     const reader = await plain.newPage(), faults = watch(reader, server.address);
     for (let name = left.shift(); name !== undefined; name = left.shift()) {
       await reader.goto(server.address + name, { waitUntil: 'load' });
-      told.set(name, await reader.evaluate(claims));
+      told.set(name, await claimsOf(reader));
       wide.push(...[...await sticksOut(reader), ...faults.splice(0)].map((fault) => `${name}: ${fault}`));
     }
   };

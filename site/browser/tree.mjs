@@ -25,10 +25,14 @@ export function linesOf(file) {
  * @typedef {{ ids: string[], links: Link[], lines: Shown[], labels: Labelled[] }} Claims
  */
 
+/** What a page says, as one text: Playwright would pack each of thousands of lines by itself. @param {import('playwright-core').Page} page @returns {Promise<Claims>} */
+export const claimsOf = async (page) => JSON.parse(await page.evaluate(`JSON.stringify((${claims})())`));
+
 /** Runs in the page. @returns {Claims} */
-export function claims() {
+function claims() {
   /** @param {Element} li */
   const codeOf = (li) => {
+    if (!li.querySelector('.n, .inl, a.lab')) return li.textContent ?? '';
     const copy = /** @type {Element} */ (li.cloneNode(true));
     for (const e of copy.querySelectorAll('.n, .inl')) e.remove();
     for (const e of copy.querySelectorAll('a.lab')) e.prepend(' ');
