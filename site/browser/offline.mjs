@@ -28,7 +28,8 @@ async function modelSays(page) {
 }
 
 await run(async (tap) => {
-  const browser = await launch();
+  // Another name of this machine, for the last tests.
+  const browser = await launch(['--host-resolver-rules=MAP vitrine.example 127.0.0.1']);
   const server = await serveFiles(folder, decodeURIComponent(PATH));
   const address = `http://127.0.0.1:${server.port}${PATH}`;
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
@@ -99,13 +100,11 @@ await run(async (tap) => {
   } finally {
     rmSync(copy, { recursive: true, force: true });
   }
-  await browser.close();
 
   // Another name: no secure context.
-  const named = await launch(['--host-resolver-rules=MAP vitrine.example 127.0.0.1']);
   const plain = await serveFiles(folder);
   const there = `http://vitrine.example:${plain.port}/`;
-  const guest = await (await named.newContext()).newPage();
+  const guest = await (await browser.newContext()).newPage();
   const complaints = watch(guest, there);
   await open(guest, `${there}attention.html#lab?src=model`);
   tap.ok(!(await guest.evaluate(() => isSecureContext)), 'plain http under another name: no secure context');
@@ -120,6 +119,6 @@ await run(async (tap) => {
   const panel = (await guest.locator('main').innerText()).replace(/\s+/g, ' ');
   tap.ok(/cannot verify here/i.test(panel) && !/\bmatch\b|the same bits|verified in this page/i.test(panel), 'the playground says so, too, of every file', [panel.slice(-600)]);
   tap.none(complaints, 'and nothing goes wrong');
-  await named.close();
+  await browser.close();
   await plain.close();
 });
