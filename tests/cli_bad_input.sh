@@ -3,6 +3,7 @@
 # survives.  Known faults CKPT-02, ST-01 to ST-04 at the command line.
 . "${0%/*}/tap.sh"
 . "$root/tests/models.sh"
+. "$root/tests/python.sh"
 make_corpus c.csv 30
 train --data c.csv --steps 6 --stop-at 3 --out m > .out || exit 1
 only_errors() { "$@" >/dev/null; }
@@ -75,7 +76,7 @@ copy() { cp -r m broken; }
 copy; cut_by 1; broken "the file is 1 byte short (is it cut off?)" "cut by one byte"
 copy; cut_by 5000; broken "the file is 5000 bytes short (is it cut off?)" "cut by more than a tensor"
 # The last digit of the stored sha256: its first ones are no help to who compares them.
-copy; /usr/bin/python3 -c 'import re
+copy; python -c 'import re
 raw = open("broken/state.safetensors", "rb").read()
 m = re.search(rb"\"sha256\": ?\"[0-9a-f]{63}([0-9a-f])", raw)
 digit = b"0" if m[1] != b"0" else b"1"
@@ -88,7 +89,7 @@ copy; cp c.csv broken/state.safetensors; broken "broken/state.safetensors: " "a 
 copy; cp broken/model.safetensors broken/state.safetensors
 broken "broken/state.safetensors: " "another program's tensors"
 header() {                              # JSON BYTES: a safetensors file
-    /usr/bin/python3 -c 'import struct, sys
+    python -c 'import struct, sys
 h = sys.argv[1].encode()
 open("broken/state.safetensors", "wb").write(struct.pack("<Q", len(h)) + h + bytes(int(sys.argv[2])))' "$@"
 }
@@ -99,14 +100,14 @@ broken "broken/state.safetensors: " "overlapping tensors (ST-02)"
 copy; header '{"a":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,8]}}' 8
 broken "broken/state.safetensors: " "a shape that overflows (ST-04)"
 for length in 9223372036854775808 18446744073709551615 100000000; do
-    copy; /usr/bin/python3 -c 'import struct, sys
+    copy; python -c 'import struct, sys
 f = open("broken/state.safetensors", "r+b"); f.write(struct.pack("<Q", int(sys.argv[1])))' $length
     broken "broken/state.safetensors: " "a header of $length bytes (ST-03)"
 done
 
 # Texts of the metadata, changed by someone who seals them again: the text is named.
 metadata() {                            # KEY OLD NEW
-    /usr/bin/python3 -c 'import hashlib, json, struct, sys
+    python -c 'import hashlib, json, struct, sys
 key, old, new = sys.argv[1:]
 raw = open("broken/state.safetensors", "rb").read()
 n = struct.unpack("<Q", raw[:8])[0]

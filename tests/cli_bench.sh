@@ -2,6 +2,7 @@
 # it ends.  No figure is compared with a number of seconds.
 # asan: no, tests/test_bench.c runs the cases under the sanitizers
 . "${0%/*}/tap.sh"
+. "$root/tests/python.sh"
 
 exits 0 "--list" "$vitrine" bench --list
 for name in tiny-575 tiny default L6 gpt2 generate-15M linear-forward attention-backward adamw gemm-512 \
@@ -15,7 +16,7 @@ cp .out json.list
 
 exits 0 "--json" "$vitrine" bench sum-squares csv --quick --json --threads 1
 cp .out first.json
-ok "figures agree with each other" /usr/bin/python3 -c 'import json
+ok "figures agree with each other" python -c 'import json
 def no(x): raise ValueError(x)
 r = json.load(open(".out"), parse_constant=no)
 assert [c["name"] for c in r["cases"]] == ["sum-squares", "csv"]
@@ -42,7 +43,7 @@ assert {l["limit"] for l in r["limits"]} == {"fma", "exp", "read", "copy", "tria
 exits 0 "a curve" "$vitrine" bench scaling-d32 scaling-d64 scaling-threads16 csv --quick --json --isa portable \
     --curves curves.svg
 cp .out json.bench
-ok "its fit, again from the rows" /usr/bin/python3 -c 'import json, math
+ok "its fit, again from the rows" python -c 'import json, math
 r = json.load(open(".out"))
 a, b, c, d = {x["name"]: x for x in r["cases"]}, *r["curves"], None
 rows = [a["scaling-d32"], a["scaling-d64"]]
@@ -55,13 +56,13 @@ assert abs(b["exponent"] - e) < 1e-9 and abs(b["predicted"] - 2) < 1e-9 and abs(
 assert abs(b["deviation"] - 1) < 1e-9 and b["agrees"] is (abs(e / 2 - 1) <= 0.1)
 assert c["curve"] == "threads" and (c["sizes"], c["agrees"]) == ((0, False) if r["machine"]["cores"] < 16 else (1, False))
 assert c["exponent"] is c["growth"] is None'
-ok "its picture is XML, without a script" /usr/bin/python3 -c 'import xml.etree.ElementTree as E
+ok "its picture is XML, without a script" python -c 'import xml.etree.ElementTree as E
 root = E.parse("curves.svg").getroot(); ns = "{http://www.w3.org/2000/svg}"
 classes = [e.get("class") or "" for e in root.iter()]
 assert root.tag == ns + "svg" and not any(e.tag.endswith("script") for e in root.iter())
 assert classes.count("size") == 1 + 2 and sum(c.startswith("curve ") for c in classes) == 2'
 cp first.json .out
-ok "the machine is this one" /usr/bin/python3 -c 'import json, os, re
+ok "the machine is this one" python -c 'import json, os, re
 m = json.load(open(".out"))["machine"]
 assert m["cores"] == len(os.sched_getaffinity(0)) and m["threads"] == 1
 names = re.findall("^model name\\s*: (.*)$", open("/proc/cpuinfo").read(), re.M)
@@ -80,7 +81,7 @@ for level in 1, 2, 3:
         assert m[("l1d", "l2", "l3")[level - 1]] == int(n[1]) << (10 if n[2] else 0)'
 
 for what in bench list; do
-    ok "$what: keys and docs/command-line.md agree" /usr/bin/python3 -c 'import json, re, sys
+    ok "$what: keys and docs/command-line.md agree" python -c 'import json, re, sys
 what, page = sys.argv[1:]
 start = "`bench`:" if what == "bench" else "`bench --list`:"
 part = next(p for p in open(page).read().split("## --json\n")[1].split("\n## ")[0].split("\n\n") if p.startswith(start))
@@ -97,7 +98,7 @@ exits 1 "--require and a target that nobody reaches" env VITRINE_ISA=portable "$
     --target residual-forward=1e30 --require --json --threads 1
 contains "$err" "vitrine bench: 1 of 1 targets missed, 0 not shown: residual-forward: " "names the case"
 contains "$err" "B/s, for 1000000000000000 PB/s: 100.0 % short" "its target, and by how much"
-ok "the report is there all the same, of the kernels that were asked for" /usr/bin/python3 -c 'import json
+ok "the report is there all the same, of the kernels that were asked for" python -c 'import json
 r = json.load(open(".out"))
 a, b = r["cases"]                           # in the order of the table
 assert r["kernels"] == "portable"
@@ -106,7 +107,7 @@ assert r["targets"] == 1 and r["unshown"] == 0 and a["memory"] > 0 and b["target
 assert b["met"] is True and b["target"] is None'
 exits 0 "missed, but not required" "$vitrine" bench residual-forward sum-squares --quick --svg roof.svg \
     --target residual-forward=1e30,sum-squares=1 --threads 2
-ok "the picture is XML, without a script" /usr/bin/python3 -c 'import xml.etree.ElementTree as E
+ok "the picture is XML, without a script" python -c 'import xml.etree.ElementTree as E
 root = E.parse("roof.svg").getroot(); ns = "{http://www.w3.org/2000/svg}"
 classes = [e.get("class") or "" for e in root.iter()]
 assert root.tag == ns + "svg" and not any(e.tag.endswith("script") for e in root.iter())
@@ -123,7 +124,7 @@ lacks "$out" "$(printf '\033')" "and no colours"
 printf 'It is a "truth", universally acknowledged.\n%.0s' $(seq 400) > text
 exits 0 "--data, and a target that all reach" "$vitrine" bench bpe-train bpe-encode csv --quick \
     --data text --json --target csv=1 --require
-ok "its bytes are what the rate counts" /usr/bin/python3 -c 'import json
+ok "its bytes are what the rate counts" python -c 'import json
 r = json.load(open(".out"))
 assert r["limits"] == []                    # no case needs one
 r = {c["name"]: c for c in r["cases"]}

@@ -1,6 +1,7 @@
 # cli_check_kernel.sh -- vitrine check --kernel and --dump: kernels of users, and every
 # snippet of docs/check-kernel.md.
 . "${0%/*}/tap.sh"
+. "$root/tests/python.sh"
 
 own=$root/tests/kernels/attention_own.c
 page=$root/docs/check-kernel.md
@@ -13,7 +14,7 @@ snippet() {
         inside' "$page" > "$3"
     [ -s "$3" ]
 }
-json() { /usr/bin/python3 -c "import json, sys; r = json.load(open('$tmp/.out')); print(repr($1))"; }
+json() { python -c "import json, sys; r = json.load(open('$tmp/.out')); print(repr($1))"; }
 check() { tap_code=$1 tap_what=$2; shift 2; exits "$tap_code" "$tap_what" "$vitrine" check "$@"; }
 
 # ---- the page ----------------------------------------------------------------
@@ -27,7 +28,7 @@ contains "$out" "y[1]  (element 1)" "the element that the page shows"
 contains "$out" "diagnosis: constant: sqrt(2/pi) is 0.7979, expected 0.79788456, in both passes" "the page's diagnosis"
 is "$(printf '%s\n' "$err" | wc -l)" 1 "one line on standard error"
 ok "NumPy is on the page" snippet python 1 numpy_snippet.py
-ok "it runs" /usr/bin/python3 numpy_snippet.py
+ok "it runs" python numpy_snippet.py
 check 0 "its dump is right" --dump layernorm.npz --op layernorm
 contains "$out" "compared 70 of 70" "all of it"
 ok "PyTorch is on the page" snippet python 2 torch_snippet.py
@@ -79,7 +80,7 @@ plant 's/\*lse = c->save/*lse = F(kept)/
 contains "$out" 'goes into `save`' "and where it belongs"
 
 # ---- what a pass says, and what not ------------------------------------------------
-/usr/bin/python3 -c 'import numpy as np
+python -c 'import numpy as np
 a = dict(np.load("layernorm.npz")); a["x.grad"] = a.pop("dx"); np.savez("renamed.npz", **a)'
 check 0 "a gradient by another name" --dump renamed.npz --op layernorm
 contains "$out" "x.grad (is dx meant?)" "is asked for"
@@ -171,7 +172,7 @@ refuses 2 "--cases 0: expected" "a self-test of nothing" "$vitrine" check --self
 # Each correct kernel in each type; sanitized, in the place of test_self_test.
 check 0 "--self-test" --self-test --cases 30 --junit self.xml
 contains "$out" "false alarms 0 in 30" "its score"
-ok "its JUnit XML has every fault" /usr/bin/python3 -c "
+ok "its JUnit XML has every fault" python -c "
 import xml.etree.ElementTree as t
 faults, right = t.parse('self.xml').getroot()
 assert int(faults.get('tests')) > 100 and int(right.get('tests')) == 1"

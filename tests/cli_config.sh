@@ -2,6 +2,7 @@
 # determines a run, and read back it is the same run; what a file may hold, and may not.
 . "${0%/*}/tap.sh"
 . "$root/tests/models.sh"
+. "$root/tests/python.sh"
 make_corpus c.csv 20
 
 # ---- printed, read, printed again
@@ -113,7 +114,7 @@ text += b" " * (-len(text) % 8)
 open(path, "wb").write(struct.pack("<Q", len(text)) + text + body)
 END
 cp -r in-parts older
-ok "an older state is made" /usr/bin/python3 edit.py older/state.safetensors none
+ok "an older state is made" python edit.py older/state.safetensors none
 exits 0 "opens" "$vitrine" info older --json
 is "$(key tokenizer_from)" None "and does not say"
 exits 0 "its configuration" "$vitrine" train --resume --out older --print-config
@@ -121,7 +122,7 @@ contains "$out" "# an older run: a tokenizer that it was given is to be named ag
 exits 0 "is resumed" "$vitrine" train --config run.conf --out older --resume
 lacks "$(cat older/manifest.json)" '"from"' "and does not learn it by that"
 cp -r in-parts other
-ok "an unknown origin is made" /usr/bin/python3 edit.py other/state.safetensors elsewhere
+ok "an unknown origin is made" python edit.py other/state.safetensors elsewhere
 refuses 3 'field "from": expected "corpus" or "given"' "and refused" "$vitrine" info other
 
 # ---- preset < file < command line

@@ -2,10 +2,11 @@
 # and what is said where they are not those of the run.
 . "${0%/*}/tap.sh"
 . "$root/tests/models.sh"
+. "$root/tests/python.sh"
 make_corpus a.csv 12
 make_corpus rest.csv 20
 # b.jsonl holds rows 13 to 20 of the same, c.csv all of them.
-/usr/bin/python3 -c '
+python -c '
 import csv, json
 rows = list(csv.DictReader(open("rest.csv", newline="")))
 with open("b.jsonl", "w") as f:
@@ -13,7 +14,7 @@ with open("b.jsonl", "w") as f:
 with open("plain.txt", "w") as f: f.write(rows[0]["text"])
 ' || exit 1
 corpus() {                              # DIR KEY: of the manifest's record of the corpus
-    /usr/bin/python3 -c 'import json, sys
+    python -c 'import json, sys
 c = json.load(open(sys.argv[1] + "/manifest.json"))["corpus"]
 print(eval("c" + sys.argv[2]))' "$1" "$2"
 }
@@ -69,13 +70,13 @@ refuses 3 "the files are in another order" "in another order" \
 refuses 3 "latin.csv: line " "bytes that are no UTF-8" quietly train --data latin.csv --out never
 contains "$err" "(is it Latin-1? iconv -f windows-1252 -t utf-8 FILE; else --replace-invalid makes it U+FFFD)" \
    "the ways out are said"
-count=$(/usr/bin/python3 -c 'print(open("latin.csv", "rb").read().decode("utf-8", "replace").count("\ufffd"))')
+count=$(python -c 'print(open("latin.csv", "rb").read().decode("utf-8", "replace").count("\ufffd"))')
 exits 0 "--replace-invalid" train --data latin.csv --replace-invalid --steps 6 --stop-at 3 --out latin
 contains "$out" "latin.csv: replaced $count invalid sequences by U+FFFD, the first at line " "is counted"
 is "$(corpus latin '["replaced"]')" "$count" "and recorded"
 refuses 3 "is not UTF-8 there" "to resume without it is refused" \
     quietly train --data latin.csv --steps 6 --out latin --resume
-/usr/bin/python3 -c 'open("fffd.csv", "wb").write(open("latin.csv", "rb").read().decode("utf-8", "replace").encode())'
+python -c 'open("fffd.csv", "wb").write(open("latin.csv", "rb").read().decode("utf-8", "replace").encode())'
 exits 0 "the same text, repaired by Python" train --data fffd.csv --steps 6 --out fffd
 exits 0 "resumed with it" train --data latin.csv --replace-invalid --steps 6 --out latin --resume
 is "$(sha256sum < latin/model.safetensors)" "$(sha256sum < fffd/model.safetensors)" "learns the same"
@@ -98,7 +99,7 @@ for option in "--column x" --replace-invalid --no-header "--max-rows 3" "--separ
 done
 
 # ---- separators, as Python writes them ------------------------------------------
-/usr/bin/python3 -c '
+python -c '
 import csv, gzip, zipfile
 rows = list(csv.reader(open("rest.csv", newline="")))
 for name, separator in ("semi.csv", ";"), ("tab.csv", "\t"), ("tab.tsv", "\t"):

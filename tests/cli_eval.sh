@@ -1,6 +1,7 @@
 # cli_eval.sh -- vitrine eval: loss, perplexity and bits per byte on a held-out text.
 . "${0%/*}/tap.sh"
 . "$root/tests/models.sh"
+. "$root/tests/python.sh"
 make_corpus c.csv 30
 ok "a model" train --data c.csv --steps 40 --merges 60 --out m
 ok "a tied one" train --data c.csv --steps 10 --merges 60 --tied --out tied
@@ -13,7 +14,7 @@ printf 'id,text\n1,"%s"\n2,"%s"\n' "$a" "$b" > two.csv
 # ---- against NumPy -------------------------------------------------------------
 same() {                                # DESC MODEL TEXTS -- what follows: the report in .out
     cp .out report.json
-    ok "$1" /usr/bin/python3 -B "$root/tests/eval_numpy.py" "$2" report.json "$3" ${4:+"$4"}
+    ok "$1" python "$root/tests/eval_numpy.py" "$2" report.json "$3" ${4:+"$4"}
 }
 exits 0 "a text" "$vitrine" eval m a.txt --json
 same "loss, perplexity, bits per byte as NumPy in double has them" m "$a"

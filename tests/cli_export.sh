@@ -2,6 +2,7 @@
 # they are held to, and the folder that they end in.
 . "${0%/*}/tap.sh"
 . "$root/tests/models.sh"
+. "$root/tests/python.sh"
 
 make_corpus corpus.csv 30
 text="the and of a to be or not who it"
@@ -39,7 +40,7 @@ is "$(key masked_cells) $(key masked_nonzero)" "480 0" "2 layers, 2 heads, 16 to
 tokens=$(key tokens)
 is "$(key tensors)" 108 "20 + 15 stages a layer, 10 at the ends, 28 parameters"
 contains "$err" "the first 16 are taken" "a text that is longer than the window is cut, and said to be"
-sanitized || exits 0 "NumPy computes the same" /usr/bin/python3 "$root/tests/window_numpy.py" site/data/lab
+sanitized || exits 0 "NumPy computes the same" python "$root/tests/window_numpy.py" site/data/lab
 cp site/data/lab/manifest.json .out
 is "$(key source) $(key model.layers) $(key model.channels) $(key model.vocabulary) $(key model.tied)" \
     "actual-model-output 2 32 287 False" "the manifest: source and sizes"
@@ -47,7 +48,7 @@ is "$(key step) $(key settings.seed) $(key settings.merges) $(key settings.lr)" 
 is "$(key corpus.sha256)" "$(sha256sum < corpus.csv | cut -d' ' -f1)" "the corpus"
 is "$(key state_sha256)" "$(state model)" "the checkpoint"
 is "$(key tokenizer_rebuilt.equal) $(key text) $(key text_tokens)" "True $text $tokens" "the text"
-is "$(/usr/bin/python3 -c 'import json
+is "$(python -c 'import json
 print(json.load(open(".out"))["files"]["../../vitrine.wasm"]["sha256"])')" \
     "$(sha256sum < shell/vitrine.wasm | cut -d' ' -f1)" "the module"
 version=$("$vitrine" --version --json | /usr/bin/python3 -c 'import json
@@ -62,7 +63,7 @@ exits 0 "without the corpus" "$vitrine" export tied --site site --as playground 
 contains "$out" "tokenizer  not compared" "the tokenizer is not said to be equal"
 cp site/data/playground/manifest.json .out
 is "$(key tokenizer_rebuilt.equal)" None "nor denied to be"
-sanitized || exits 0 "NumPy computes the same of the tied head" /usr/bin/python3 "$root/tests/window_numpy.py" site/data/playground
+sanitized || exits 0 "NumPy computes the same of the tied head" python "$root/tests/window_numpy.py" site/data/playground
 train --data corpus.csv --tokenizer model --steps 1 --out borrowed > .log || exit 1
 cp -r shell other; rm -r other/data
 exits 0 "a tokenizer that the run was given" "$vitrine" export borrowed --site other --text "$text" --data corpus.csv --json
@@ -71,7 +72,7 @@ printf 'another text, of two lines\nand no more\n' > another.txt
 refuses 3 "trained on" "another corpus" "$vitrine" export tied --site site --text "$text" --data another.txt
 
 # The first window of dump_definitions, 10 tokens, begins a longer text.
-exits 0 "the first validation tokens" /usr/bin/python3 -c 'import json, struct
+exits 0 "the first validation tokens" python -c 'import json, struct
 data = open("model/state.safetensors", "rb").read(); n = struct.unpack("<Q", data[:8])[0]
 b, e = json.loads(data[8:8 + n])["check.window"]["data_offsets"]
 print(",".join(map(str, struct.unpack(f"<{(e - b) // 4}i", data[8 + n + b:8 + n + e])[:24])))'
@@ -79,7 +80,7 @@ exits 0 "as text" "$vitrine" tokenize model --ids "$out" --json
 words=$(key text)
 exits 0 "dump_definitions" "${vitrine%/*}/tests/dump_definitions" model dump.safetensors
 exits 0 "that text" "$vitrine" export model --site site --text "$words"
-exits 0 "has the bits of its logits" /usr/bin/python3 "$root/tests/window_numpy.py" site/data/lab dump.safetensors
+exits 0 "has the bits of its logits" python "$root/tests/window_numpy.py" site/data/lab dump.safetensors
 
 # A model of other makers: the three files alone.
 mkdir foreign; cp model/model.safetensors model/config.json model/tokenizer.json foreign/
@@ -99,7 +100,7 @@ exits 0 "as JSON" "$vitrine" export --verify site --json
 is "$(key lab.tensors) $(key playground.window)" "108 16" "with figures"
 # FILE OFFSET: one bit.
 spoil() {
-    /usr/bin/python3 -c 'import sys
+    python -c 'import sys
 with open(sys.argv[1], "r+b") as f:
     f.seek(int(sys.argv[2]), 2 if int(sys.argv[2]) < 0 else 0); b = f.read(1)
     f.seek(-1, 1); f.write(bytes([b[0] ^ 1]))' "$1" "$2"
@@ -144,7 +145,7 @@ refuses 1 "tensor h.0.att, element 0: 0.5" "a number that was made up, with hash
 # FIELD VALUE: the manifest says something else.
 claim() {
     rm -rf forged; cp -r site forged
-    /usr/bin/python3 -c 'import json, sys
+    python -c 'import json, sys
 path = "forged/data/lab/manifest.json"; m = json.load(open(path)); at = m
 for k in sys.argv[1].split(".")[:-1]: at = at[k]
 at[sys.argv[1].split(".")[-1]] = json.loads(sys.argv[2]); json.dump(m, open(path, "w"))' "$1" "$2"

@@ -5,6 +5,7 @@
 # asan: no, nothing here that test_train does not run
 . "${0%/*}/tap.sh"
 . "$root/tests/models.sh"
+. "$root/tests/python.sh"
 make_corpus c.csv 40
 ok "a tokenizer" train --data c.csv --merges 50 --steps 1 --out words
 twin() { "$vitrine" train --preset gpt2 --data c.csv --tokenizer words --layers "${layers:-1}" --d-model 48 --context 64 --seq 32 "$@"; }
@@ -30,7 +31,7 @@ assert len(rows) == 130 and [r["step"] for r in rows if r["val_loss"] is not Non
 assert abs(rows[0]["loss"] - math.log(V)) < 0.05, rows[0]
 assert rows[-1]["loss"] < rows[0]["loss"] - 0.3, rows[-1]
 END
-ok "settings, sizes, rates and the first loss are the preset's" /usr/bin/python3 laws.py
+ok "settings, sizes, rates and the first loss are the preset's" python laws.py
 exits 0 "stopped at 60" twin --steps 130 --out parts --stop-at 60
 exits 0 "resumed, another number of threads" "$vitrine" train --data c.csv --out parts --resume --threads 3
 is "$(state parts)" "$(state whole)" "has the bits of the run in one"
@@ -60,5 +61,5 @@ for name, t in json.loads(data[8:8 + n]).items():
     count += 1
 assert count == 2 + 2 * 4, count
 END
-ok "weights are drawn as GPT-2's" /usr/bin/python3 init.py
+ok "weights are drawn as GPT-2's" python init.py
 finish

@@ -1,5 +1,6 @@
 # cli_hostile.sh -- check, grade and lab among hostile files, names, programs and signals.
 . "${0%/*}/tap.sh"
+. "$root/tests/python.sh"
 
 check() { "$vitrine" check "$@"; }
 program() { printf '%s\n' "#!/bin/sh" "$2" > "$1"; chmod +x "$1"; }
@@ -70,13 +71,11 @@ refuses 3 "it is no shared library, and no C source" "another language" \
 csi=$(printf '\302\233') raw=$(printf '\233') esc=$(printf '\033') turn=$(printf '\342\200\256')
 bad="x${esc}[31m${csi}31m${turn}${raw}.c"
 clean() {                               # FILE DESC: no byte of it obeys
-    ok "$2" /usr/bin/python3 - "$1" <<'END_P'
-import sys
-text = open(sys.argv[1], 'rb').read().decode()          # strictly UTF-8
+    ok "$2" python -c 'import sys
+text = open(sys.argv[1], "rb").read().decode()          # strictly UTF-8
 for c in text:
     n = ord(c)
-    assert c == '\n' or not (n < 32 or 127 <= n < 160 or 0x2028 <= n <= 0x202e or 0x2066 <= n <= 0x2069), hex(n)
-END_P
+    assert c == "\n" or not (n < 32 or 127 <= n < 160 or 0x2028 <= n <= 0x202e or 0x2066 <= n <= 0x2069), hex(n)' "$1"
 }
 cat > "$bad" <<'END_C'
 #include <stdio.h>
@@ -111,7 +110,7 @@ clean .err "its line"
 
 # ---- a temperature in a dump -----------------------------------------------------------
 temperature() {                         # VALUE: Python
-    /usr/bin/python3 -c "import numpy, sys
+    python -c "import numpy, sys
 rng = numpy.random.default_rng(1)
 x = rng.standard_normal((3, 5))
 t = eval(sys.argv[1], {'nan': float('nan'), 'inf': float('inf')})
@@ -135,7 +134,7 @@ refuses 3 "does not have softmax" "SIGCHLD ignored" ignoring "$vitrine" check --
 program quiet_python 'echo "torch 1"; exit 43'
 refuses 4 "has no module torch" "SIGCHLD ignored: an interpreter's status" \
     ignoring "$vitrine" lab --torch --python ./quiet_python
-few() { (ulimit -n 16; "$@"); }
+few() { (ulimit -n 16; "$@" 7<&- 8>&-); }
 refuses 3 "does not have softmax" "16 descriptors" few "$vitrine" check --kernel none.c --op softmax
 mkdir "a folder"
 TMPDIR="$PWD/a folder"; export TMPDIR

@@ -2,6 +2,7 @@
 # asan: no, the sanitizer's own memory would be counted
 . "${0%/*}/tap.sh"
 . "$root/tests/models.sh"
+. "$root/tests/python.sh"
 make_corpus c.csv 40
 
 # ---- the numbers, by algebra ---------------------------------------------------
@@ -35,9 +36,9 @@ assert p["memory"] == sum(of("held")) + max(of("passing"), default=0)
 assert p["disk"] == sum(of("disk")) + max(of("disk_passing"))
 assert rows["rounding up to pages"] < 2 * 2**21
 END
-ok "each block is as large as its shape says, and the total their sum" /usr/bin/python3 sums.py
+ok "each block is as large as its shape says, and the total their sum" python sums.py
 exits 0 "gpt2, recomputed" "$vitrine" info --memory --preset gpt2 --threads 2 --json --recompute
-ok "one layer's activations, and of the others what they hand on" /usr/bin/python3 sums.py again
+ok "one layer's activations, and of the others what they hand on" python sums.py again
 exits 0 "a half of the windows" "$vitrine" info --memory --preset gpt2 --threads 2 --json --batch 2
 half=$(key train.memory)
 exits 0 "gpt2 again" "$vitrine" info --memory --preset gpt2 --threads 2 --json

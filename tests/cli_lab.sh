@@ -1,6 +1,7 @@
 # cli_lab.sh -- vitrine lab: what it prints, and the JSON that scripts read.
 . "${0%/*}/tap.sh"
 . "$root/tests/models.sh"
+. "$root/tests/python.sh"
 golden=$root/tests/golden/lab_seed0.json
 
 exits 0 "lab --seed 0" "$vitrine" lab --seed 0
@@ -11,7 +12,7 @@ ok "both checks pass" [ "$(grep -c 'PASS$' .out)" -eq 2 ]
 lacks "$out" "FAIL" "and none fails"
 ok "every entry is compared" [ "$(grep -c 'compared 184 of 184, worst relative error' .out)" -eq 2 ]
 contains "$out" "published: 1.29e-07 (Code Lab 01" "a published figure says so, and whose"
-ok "at most 80 columns" /usr/bin/python3 -c 'import sys
+ok "at most 80 columns" python -c 'import sys
 long = [x for x in open(".out", encoding="utf-8").read().split("\n") if len(x) > 80 or x != x.rstrip()]
 sys.exit("\n".join(long) or 0)'
 ok "no escape codes in a pipe" sh -c '! grep -q "$(printf "\033")" .out'
@@ -20,7 +21,7 @@ first=$out
 exits 0 "lab" "$vitrine" lab
 is "$out" "$first" "seed 0, one head, temperature 1 are the defaults"
 exits 0 "another locale" env LC_ALL=C "$vitrine" lab
-ok "is answered in ASCII" /usr/bin/python3 -c 'open(".out", encoding="ascii").read()'
+ok "is answered in ASCII" python -c 'open(".out", encoding="ascii").read()'
 contains "$out" "####" "with bars"
 exits 0 "another seed" "$vitrine" lab --seed 1
 lacks "$out" "1.29e-07 (Code Lab 01" "has no published error"
@@ -40,7 +41,7 @@ ok "there are none" sh -c '! grep -q "$(printf "\033")" .out'
 
 # ---- JSON ------------------------------------------------------------------
 same() {                                # GOLDEN: .out has its numbers, within 1e-12
-    /usr/bin/python3 -c 'import json, sys
+    python -c 'import json, sys
 a, b = json.load(open(".out")), json.load(open(sys.argv[1]))[sys.argv[2]]
 n = 0
 def walk(x, y, at):
@@ -61,16 +62,16 @@ assert n == 10 + 2 * 184 + 36 * b["heads"] + 24 + 60, n' "$golden" "$1"
 exits 0 "--json" "$vitrine" lab --json
 is "$(wc -l < .out)" 1 "is one line"
 ok "is PyTorch's" same one_head
-is "$(/usr/bin/python3 -c 'import json; print(*json.load(open(".out")))')" \
+is "$(python -c 'import json; print(*json.load(open(".out")))')" \
    "seed heads temperature dtype loss uniform targets inputs P O logits gradients checks float32 experiments" "its keys"
 is "$(key checks.0.name) $(key checks.0.compared) $(key checks.0.pass)" "central differences 184 True" "a check"
 is "$(key checks.1.name) $(key checks.1.compared) $(key checks.1.pass)" "complex step 184 True" "the other"
-ok "their worst relative errors" /usr/bin/python3 -c 'import json
+ok "their worst relative errors" python -c 'import json
 a, b = json.load(open(".out"))["checks"]
 assert 1e-8 < a["worst_relative_error"] < 1e-6 and 0 < b["worst_relative_error"] < 1e-12
 assert 0 < b["worst_of_largest"] < 1e-14'
 is "$(key float32.pass)" False "float fails"
-ok "experiments with their errors" /usr/bin/python3 -c 'import json
+ok "experiments with their errors" python -c 'import json
 e = json.load(open(".out"))["experiments"]
 assert [s["d_head"] for s in e["scaling"]] == [16, 64, 256, 1024]
 for s in e["scaling"]:
@@ -164,7 +165,7 @@ for name in e:
     assert (np.abs(a[finite] - b[finite]) <= bound).all(), (name, np.abs(a[finite] - b[finite]).max())
 print(len(e))
 EOF
-dumped() { is "$(/usr/bin/python3 again.py "$@" 2>&1)" 26 "holds each tensor: $*"; }
+dumped() { is "$(python again.py "$@" 2>&1)" 26 "holds each tensor: $*"; }
 exits 0 "--dump x.npz" "$vitrine" lab --dump x.npz
 is "$out" "$first" "shows the same"
 dumped x.npz 1 1 '<f8'

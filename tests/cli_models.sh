@@ -2,6 +2,7 @@
 # faults GEN-01, GEN-02, GEN-03, TOK-07, and bytes that are no UTF-8.
 . "${0%/*}/tap.sh"
 . "$root/tests/models.sh"
+. "$root/tests/python.sh"
 make_corpus c.csv 30
 train --data c.csv --steps 80 --seed 42 --out m > .out || exit 1
 train --data c.csv --steps 30 --seed 42 --merges 0 --out b > .out || exit 1    # ids are bytes
@@ -29,7 +30,7 @@ exits 0 "--json" speak --json --samples 3
 ok "is JSON" is_json
 is "$(key prompt)$(key samples.0.text)" "$first" "the text that is streamed is the text of --json"
 is "$(key samples.0.tokens) $(key samples.2.sample)" "50 2" "tokens per sample"
-ok "the samples differ" /usr/bin/python3 -c 'import json
+ok "the samples differ" python -c 'import json
 assert len({s["text"] for s in json.load(open(".out"))["samples"]}) == 3'
 exits 0 "the second sample alone does not depend on the first" speak --json --samples 2
 exits 0 "no tokens" "$vitrine" generate m --prompt "x y" --max-tokens 0
@@ -82,7 +83,7 @@ for seed in $(sweep '1 2 3 4' 2); do
     exits 0 "bytes, seed $seed, --json" "$vitrine" generate b --temperature 50 --seed $seed \
         --max-tokens 200 --json
     ok "is JSON" is_json
-    ok "the same text" /usr/bin/python3 -c 'import json
+    ok "the same text" python -c 'import json
 text = json.load(open(".out", encoding="utf-8"))["samples"][0]["text"]
 assert (text + "\n").encode() == open("streamed", "rb").read()
 assert "\ufffd" in text'
@@ -121,9 +122,9 @@ exits 0 "with --json" "$vitrine" generate m --prompt "$bad" --max-tokens 3 --jso
 ok "is JSON" is_json
 exits 0 "tokenize bytes" "$vitrine" tokenize m --text "$bad" --json
 ok "is JSON" is_json
-is "$(/usr/bin/python3 -c 'import json; print("".join(json.load(open(".out"))["bytes"]))')" \
+is "$(python -c 'import json; print("".join(json.load(open(".out"))["bytes"]))')" \
    "61ffc32880f09f987a" "bytes are bytes"
-ids=$(/usr/bin/python3 -c 'import json; print(*json.load(open(".out"))["ids"], sep=",")')
+ids=$(python -c 'import json; print(*json.load(open(".out"))["ids"], sep=",")')
 exits 0 "back" "$vitrine" tokenize m --ids "$ids"
 printf '%s' "$bad" > wanted
 ok "gives the same bytes" cmp .out wanted
@@ -134,9 +135,9 @@ is "$(wc -l < .err)" 1 "one line"
 exits 0 "tokenize" "$vitrine" tokenize m --text 'the "cat"
 and' --json
 ok "is JSON" is_json
-is "$(/usr/bin/python3 -c 'import json; print("".join(json.load(open(".out"))["pieces"]))')" 'the "cat"
+is "$(python -c 'import json; print("".join(json.load(open(".out"))["pieces"]))')" 'the "cat"
 and' "the pieces make the text"
-is "$(key count)" "$(/usr/bin/python3 -c 'import json; print(len(json.load(open(".out"))["ids"]))')" "count"
+is "$(key count)" "$(python -c 'import json; print(len(json.load(open(".out"))["ids"]))')" "count"
 exits 0 "for people" "$vitrine" tokenize m --text 'the
 é'
 contains "$out" '"\n"' "a newline is shown"
@@ -147,8 +148,8 @@ ok "standard input" sh -c "printf 'a\\000b' | '$vitrine' tokenize m - --json > .
 is "$(key bytes)" "['61', '00', '62']" "also a NUL"
 # What a user types is text (TOK-07).
 exits 0 "the special token's name" "$vitrine" tokenize m --text 'a<|endoftext|>b' --json
-special=$("$vitrine" info m --json > info; /usr/bin/python3 -c 'import json; print(json.load(open("info"))["vocabulary"] - 1)')
-ok "is no special token" /usr/bin/python3 -c 'import json, sys
+special=$("$vitrine" info m --json > info; python -c 'import json; print(json.load(open("info"))["vocabulary"] - 1)')
+ok "is no special token" python -c 'import json, sys
 t = json.load(open(".out"))
 assert int(sys.argv[1]) not in t["ids"] and len(t["ids"]) > 5
 assert "".join(t["pieces"]) == t["text"] == "a<|endoftext|>b"' "$special"
@@ -169,9 +170,9 @@ contains "$out" "compared $(sweep 1408 58) of " "11 matrices of 64, 18 vectors o
 contains "$out" ": PASS" "PASS"
 exits 0 "check --json" check m --json
 ok "is JSON" is_json
-parameters=$("$vitrine" info m --json > info; /usr/bin/python3 -c 'import json; print(json.load(open("info"))["parameters"])')
+parameters=$("$vitrine" info m --json > info; python -c 'import json; print(json.load(open("info"))["parameters"])')
 is "$(key pass) $(key of)" "True $parameters" "over all parameters"
-ok "the rows add up" /usr/bin/python3 -c 'import json, sys
+ok "the rows add up" python -c 'import json, sys
 entries, compared = map(int, sys.argv[1:])
 r = json.load(open(".out"))
 assert sum(t["compared"] for t in r["tensors"]) == r["compared"] == compared
@@ -185,7 +186,7 @@ contains "$out" "tensors, no entries: PASS" "compares no entry"
 exits 0 "check --every" env VITRINE_ISA=portable "$vitrine" check small --every --json --batch 1 --seq 3
 is "$(key kernels)" portable "with the kernels of VITRINE_ISA"
 "$vitrine" info small --json > info
-is "$(key compared) $(key of)" "$(/usr/bin/python3 -c 'import json; n = json.load(open("info"))["parameters"]; print(n, n)')" \
+is "$(key compared) $(key of)" "$(python -c 'import json; n = json.load(open("info"))["parameters"]; print(n, n)')" \
     "compares all"
 is "$(key batch) $(key seq)" "1 3" "on the window that was asked for"
 exits 0 "check for people" "$vitrine" check small --seed 7
@@ -196,7 +197,7 @@ own=$out
 exits 0 "the seed again" "$vitrine" check small --seed 7
 is "$out" "$own" "gives the same report"
 exits 0 "check --junit" "$vitrine" check small --junit check.xml
-ok "is XML: a case for each verdict, none failed, and the counts are right" /usr/bin/python3 -c 'import xml.etree.ElementTree as tree
+ok "is XML: a case for each verdict, none failed, and the counts are right" python -c 'import xml.etree.ElementTree as tree
 root = tree.parse("check.xml").getroot()
 assert [s.get("name") for s in root] == ["gradients", "adjoint", "exact"]
 cases = root.findall("testsuite/testcase")
@@ -209,7 +210,7 @@ refuses_out=$("$vitrine" check small --junit no/such/folder/check.xml 2>.err >/d
 is "$refuses_out" 4 "--junit into no folder"
 refuses 2 "--seq 9: expected 1 to 8" "a window that is too long" "$vitrine" check small --seq 9
 cp -r small nan
-/usr/bin/python3 -c 'import json, struct
+python -c 'import json, struct
 f = open("nan/state.safetensors", "r+b")
 n = struct.unpack("<Q", f.read(8))[0]
 at = json.loads(f.read(n))["param.transformer.wpe.weight"]["data_offsets"][0]
@@ -228,7 +229,7 @@ is "$(key manifest) $(key step) $(key steps) $(key seed)" "matches 80 80 42" "wh
 is "$(key corpus_sha256) $(key state_sha256)" "$(sha256sum < c.csv | cut -d' ' -f1) $(state m)" "hashes"
 is "$(key layers) $(key d_model) $(key heads) $(key ff) $(key context) $(key seq) $(key tied)" \
    "2 32 2 128 32 16 False" "sizes"
-ok "tensors" /usr/bin/python3 -c 'import json, math
+ok "tensors" python -c 'import json, math
 d = json.load(open(".out"))
 assert sum(t["count"] for t in d["tensors"]) == d["parameters"]
 for t in d["tensors"]:
@@ -249,7 +250,7 @@ exits 0 "generate from the checkpoint" "$vitrine" generate m --prompt "She was" 
 exits 0 "check them" check foreign
 # Weights that are no numbers are bad input; such as lead to none are exit 6.
 poke() {                                # VALUE TENSOR: into its entry 3
-    /usr/bin/python3 -c 'import json, struct, sys
+    python -c 'import json, struct, sys
 f = open("poked/model.safetensors", "r+b")
 n = struct.unpack("<Q", f.read(8))[0]
 at = json.loads(f.read(n))[sys.argv[2]]["data_offsets"][0]
@@ -271,13 +272,13 @@ is "$(wc -l < .err)" 1 "in one line"
 exits 1 "check does not pass it" check poked --json --junit poked.xml
 ok "is JSON" is_json
 lacks "$err" "wte" "the tensor that the backward pass meets first is named"
-ok "--junit of a failing check" /usr/bin/python3 -c 'import xml.etree.ElementTree as tree
+ok "--junit of a failing check" python -c 'import xml.etree.ElementTree as tree
 root = tree.parse("poked.xml").getroot()
 assert sum(int(s.get("failures")) for s in root) == len(root.findall(".//failure")) > 1
 assert root.find("testsuite/testcase[@name=\"all\"]/failure").get("message").startswith("headw[")'
 contains "$err" "vitrine check: headw[" "the head"
 contains "$err" "no bound: NaN or Inf; first of " "a bound that is none is said to be"
-ok "with null for what is not finite" /usr/bin/python3 -c 'import json
+ok "with null for what is not finite" python -c 'import json
 r = json.load(open(".out"))
 assert r["pass"] is False and any(t["fast_budget_used"] is None for t in r["tensors"])
 assert all(x is None or type(x) in (float, int) for t in r["tensors"]
@@ -294,7 +295,7 @@ ok "and --help" sh -c "'$vitrine' train --help > /dev/full; [ \$? -eq 4 ]"
 "$vitrine" info m --json > json.info
 "$vitrine" --version --json > json.--version
 for command in train generate check tokenize info --version; do
-    ok "$command: keys and docs/command-line.md agree" /usr/bin/python3 -c 'import json, re, sys
+    ok "$command: keys and docs/command-line.md agree" python -c 'import json, re, sys
 command, page = sys.argv[1:]
 part = open(page).read().split("## --json\n")[1].split("\n## ")[0]
 part = next(p for p in part.split("\n\n") if p.startswith("`" + command))

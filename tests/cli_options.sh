@@ -2,6 +2,7 @@
 # numbers, unknown, repeated and forgotten ones.
 . "${0%/*}/tap.sh"
 . "$root/tests/models.sh"
+. "$root/tests/python.sh"
 
 exits 2 "no command is usage" "$vitrine"
 contains "$err" "usage: vitrine COMMAND" "and shows what there is"

@@ -1,9 +1,10 @@
 # cli_plot.sh -- vitrine plot: the picture is well-formed, and its points are the metrics.
 . "${0%/*}/tap.sh"
 . "$root/tests/models.sh"
-points() { /usr/bin/python3 "$root/tests/plot_points.py" "$@"; }
+. "$root/tests/python.sh"
+points() { python "$root/tests/plot_points.py" "$@"; }
 texts() {                               # all text of elements NAME
-    /usr/bin/python3 -c 'import sys, xml.etree.ElementTree as E
+    python -c 'import sys, xml.etree.ElementTree as E
 print(*(e.text for e in E.parse(sys.argv[1]).getroot().iter("{http://www.w3.org/2000/svg}" + sys.argv[2])), sep="|")' "$@"
 }
 make_corpus c.csv 40
@@ -51,7 +52,7 @@ mkdir long
 awk 'BEGIN { for (i = 1; i <= 5000; i++)
     printf "{\"step\": %d, \"loss\": %.6f, \"val_loss\": null, \"lr\": 0, \"grad_norm\": 1, \"tokens_per_s\": 1}\n", i, 3 + 4 / i }' > long/metrics.jsonl
 exits 0 "5000 steps, a rate of 0" "$vitrine" plot long
-ok "are at most 720 points" /usr/bin/python3 -c 'import xml.etree.ElementTree as E
+ok "are at most 720 points" python -c 'import xml.etree.ElementTree as E
 p = [e for e in E.parse("long/loss.svg").getroot().iter("{http://www.w3.org/2000/svg}polyline")]
 assert [len(e.get("points").split()) for e in p] == [720] * 3, p'
 ok "and the means of their columns" points long/loss.svg long/metrics.jsonl linear

@@ -2,8 +2,10 @@
 # nothing else; a client that goes away takes nothing with it.
 . "${0%/*}/tap.sh"
 . "$root/tests/models.sh"
+. "$root/tests/python.sh"
 
-client() { /usr/bin/python3 "$root/tests/http_client.py" "$@"; }
+client() { python "$root/tests/http_client.py" "$@"; }
+watches() { exec /usr/bin/python3 "$root/tests/http_client.py" watch "$@"; }     # while others ask
 mkfifo .ask .status
 /usr/bin/python3 "$root/tests/http_client.py" asks "$tmp" &
 asker=$!
@@ -212,7 +214,7 @@ serve www --port 0 --run run
 is "$(body_of 'GET /api/run HTTP/1.1')" \
     '{"step": null, "steps": null, "model": null, "settings": null, "last": null}' \
     "a run that has not begun"
-client watch "$port" /api/metrics '"loss": 4}' > stream &
+watches "$port" /api/metrics '"loss": 4}' > stream &
 watcher=$!
 sent "text/event-stream"
 printf '%s\n' "$(printf '{"step": 1,\r"loss": 5.5}')" 'no JSON' '{"step": 2, "loss": 5.25}' > run/metrics.jsonl
@@ -246,7 +248,7 @@ before=$(descriptors)
 is "$(client leave "$port" 20 GET /api/metrics)" 20 "HTTP-08: 20 clients leave a stream of metrics"
 ok "HTTP-08: no descriptor stays open" settles "$before"
 is "$(status_of 'GET / HTTP/1.1')" 200 "HTTP-08: the next request is answered"
-client watch "$port" /api/metrics > stream &
+watches "$port" /api/metrics > stream &
 watcher=$!
 sent '"step": 40'
 stop TERM
@@ -266,7 +268,7 @@ body_of 'POST /api/generate HTTP/1.1' --body "$words" > lines
 exits 0 "the same by the command" "$vitrine" generate model --prompt the --max-tokens 40 \
     --temperature 0.9 --top-k 0 --top-p 1 --seed 7 --json
 text=$(key samples.0.text) tokens=$(key samples.0.tokens)
-/usr/bin/python3 -c 'import json, sys
+python -c 'import json, sys
 lines = [json.loads(line) for line in open("lines", encoding="utf-8")]
 print("".join(l.get("text", "") for l in lines)); print(lines[-1].get("done"), lines[-1].get("tokens"), file=sys.stderr)
 ' > said 2> ended
@@ -285,7 +287,7 @@ for body in '{"prompt": "\xe5\x5c"}' '\xe5\x5c' '{"prompt": "a\x90"}' '\x90' '{"
 done
 body_of 'POST /api/generate HTTP/1.1' --body \
     '{"prompt": "", "max_tokens": 400, "temperature": 1000, "top_p": 1}' > lines
-ok "GEN-03: bytes that are no text come as JSON in UTF-8" /usr/bin/python3 -c 'import json
+ok "GEN-03: bytes that are no text come as JSON in UTF-8" python -c 'import json
 text = "".join(json.loads(line).get("text", "") for line in open("lines", encoding="utf-8"))
 assert "\ufffd" in text, text'
 is "$(status_of 'POST /api/generate HTTP/1.1' --body '{"prompt": "\\u0000<|endoftext|>", "max_tokens": 1}')" 200 \

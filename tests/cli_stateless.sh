@@ -2,6 +2,7 @@
 # tokenizer.json, with the manifest of their run, or without.
 . "${0%/*}/tap.sh"
 . "$root/tests/models.sh"
+. "$root/tests/python.sh"
 make_corpus c.csv 40
 train --data c.csv --merges 30 --steps 30 --out m > .out || exit 1
 awk 'NR < 6' c.csv > held.csv
@@ -38,7 +39,7 @@ is "$(key seq)" 32 "is not asked"
 
 # ---- damage ------------------------------------------------------------------------------
 flip() {                                # FILE: a bit in its last byte but three
-    /usr/bin/python3 -c 'import sys
+    python -c 'import sys
 raw = bytearray(open(sys.argv[1], "rb").read()); raw[-4] ^= 1
 open(sys.argv[1], "wb").write(raw)' "$1"
 }
@@ -64,7 +65,7 @@ contains "$(key manifest)" "config.json is not there; the others match" "and the
 # A manifest is read as what a stranger wrote.
 hostile() {                             # PYTHON PART DESC: m is the manifest
     cp -r bare lies
-    /usr/bin/python3 -c 'import json, sys
+    python -c 'import json, sys
 m = json.load(open("lies/manifest.json")); exec(sys.argv[1]); json.dump(m, open("lies/manifest.json", "w"))' "$1" || exit 1
     refuses 3 "$2" "$3" "$vitrine" generate lies
     rm -r lies

@@ -2,6 +2,7 @@
 # no file, and an output that could not be written is an error.
 . "${0%/*}/tap.sh"
 . "$root/tests/models.sh"
+. "$root/tests/python.sh"
 make_corpus c.csv 20
 learn() { train --data c.csv --steps 12 --seed 42 "$@"; }
 learn --out whole > .out || exit 1

@@ -2,6 +2,7 @@
 # answers that are wrong.  What PyTorch itself says: torch_check.py, under ./test --torch.
 . "${0%/*}/tap.sh"
 . "$root/tests/models.sh"
+. "$root/tests/python.sh"
 
 make_corpus c.csv 60
 exits 0 "a model" train --data c.csv --column text --steps 3 --merges 20 --out m

@@ -2,6 +2,7 @@
 # the number of threads, signals.  Known faults CKPT-01, CKPT-02, LR-03, DATA-01.
 . "${0%/*}/tap.sh"
 . "$root/tests/models.sh"
+. "$root/tests/python.sh"
 make_corpus c.csv 40
 only_errors() { "$@" >/dev/null; }
 
@@ -33,7 +34,7 @@ is "$(wc -l < .out)" 1 "one line"
 is "$(key step) $(key steps) $(key finished) $(key interrupted)" "20 20 True False" "finished"
 is "$(key state_sha256)" "$(state whole)" "state_sha256 is the file's"
 is "$(key model_sha256)" "$(sha256sum < whole/model.safetensors | cut -d' ' -f1)" "model_sha256"
-ok "losses" /usr/bin/python3 -c 'import json
+ok "losses" python -c 'import json
 r = json.load(open(".out"))
 lines = [json.loads(l) for l in open("whole/metrics.jsonl")]
 assert [l["step"] for l in lines] == list(range(1, 21))

@@ -1,7 +1,8 @@
 # cli_window.sh -- vitrine export --out: a window's tensors as a file, in four forms.
 . "${0%/*}/tap.sh"
 . "$root/tests/models.sh"
-forms() { /usr/bin/python3 "$root/tests/window_forms.py" "$@"; }
+. "$root/tests/python.sh"
+forms() { python "$root/tests/window_forms.py" "$@"; }
 # numbers DESC ARG...: what NumPy says of the numbers in the files; sanitized, nothing is asked.
 numbers() {
     sanitized && return
@@ -64,7 +65,7 @@ for form in npz safetensors json csv; do
     is "$(key tensors) $(key window) $(key masked_nonzero) $(key bytes)" "108 16 0 $(wc -c < all.$form)" "its report"
     cp .out report.$form
 done
-ok "whose keys are those of docs/command-line.md" /usr/bin/python3 -c 'import json, re, sys
+ok "whose keys are those of docs/command-line.md" python -c 'import json, re, sys
 part = open(sys.argv[1]).read().split("`export --out`:\n")[1].split("\n\n")[0]
 assert set(json.load(open(".out"))) == set(re.findall("`([a-z_0-9]+)`", part)), part' "$root/docs/command-line.md"
 contains "$err" "the first 16 are taken" "a text that is longer than the window is cut, and said to be"
@@ -114,7 +115,7 @@ for form in npz safetensors json csv; do
     exits 0 "float32 as .$form" export_ model --text "$text" --what all --dtype float32 --out part.$form
     numbers "is all, rounded" part all.npz part.$form float32
 done
-names() { /usr/bin/python3 -c 'import numpy, sys; print(*numpy.load(sys.argv[1]).files)' "$1"; }
+names() { python -c 'import numpy, sys; print(*numpy.load(sys.argv[1]).files)' "$1"; }
 exits 0 "by names" export_ model --text "$text" --tensor 'h.1.att,datt,l*s,grad.qkvb' --out part.npz
 is "$(names part.npz)" "provenance tokens targets h.1.att logits loss h.1.datt h.0.datt grad.h.0.qkvb grad.h.1.qkvb" "and patterns, in the window's order"
 exits 0 "the backward pass" export_ model --text "$text" --what backward --head 0 --tensor 'd*,scores' --out part.npz
@@ -129,7 +130,7 @@ awk '/^```python/ { on = 1; next } /^```/ { on = 0 } on && part == "window" { pr
     "$root/docs/formats.md" | sed '/matplotlib\|plt\./d' > shown.py
 ok "docs/formats.md shows how" grep -q np.load shown.py
 cp all.npz window.npz; cp all.json window.json
-exits 0 "and what it shows works" /usr/bin/python3 shown.py
+exits 0 "and what it shows works" python shown.py
 contains "$out" "rows sum to 1" "as it says"
 
 # ---- a model of other makers --------------------------------------------------------
@@ -153,7 +154,7 @@ refuses 4 "locked/a.npz" "a folder that may not be written" unprivileged "$vitri
 # Sanitized, it takes as long with fewer numbers.
 large=$(sweep 200 70)
 exits 0 "a larger model" train --data corpus.csv --out large --steps 1 --merges 30 --layers "$(sweep 3 1)" --context "$large" --json
-/usr/bin/python3 -c 'print("the and of " * 200, end="")' > long
+python -c 'print("the and of " * 200, end="")' > long
 # SIGNAL FORM: sends it when the first numbers are in the temporary; prints how it ended.  Where
 # it was done before the signal came, that was too late, and says nothing: once more.
 interrupted() {
