@@ -7,5 +7,5 @@ import { WASI } from 'node:wasi';
 const path = process.argv[2];
 const wasi = new WASI({ version: 'preview1', args: [path], env: process.env, returnOnExit: true });
 const module = await WebAssembly.compile(await readFile(path));
-const instance = await WebAssembly.instantiate(module, wasi.getImportObject());
+const instance = await WebAssembly.instantiate(module, { wasi_snapshot_preview1: wasi.wasiImport });
 process.exit(wasi.start(instance));
